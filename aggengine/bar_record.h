@@ -33,10 +33,10 @@ struct OverTimeState {
   double last = 0;
 };
 
-// In the memory of a tier. It does not move during the day. BarLayout::Make makes one, with the
-// states of its aggregates after it.
+// A record is in the memory of a tier, and does not move during the day. BarLayout::Make makes one,
+// with the states of its aggregates after it.
 struct BarRecord {
-  // The state that begins `word` 64-bit words after the fields (BarColumn::word).
+  // Returns the state that begins `word` 64-bit words after the fields (BarColumn::word).
   template <typename State>
   State& At(uint32_t word) {
     return *reinterpret_cast<State*>(reinterpret_cast<std::byte*>(this + 1) +
@@ -49,10 +49,10 @@ struct BarRecord {
 
   int64_t begin_ns;         // When the interval begins.
   uint32_t slot;            // The symbol's slot.
-  bool is_changed;          // The record is among those that changed since they were published.
+  bool is_changed;          // True if the record has changed since it was published last.
   uint64_t published_hash;  // Hash of the row published last, or kNothingPublished.
-  int64_t newest_ns;        // Times of the newest and the first row.
-  int64_t first_ns;
+  int64_t newest_ns;        // Time of the latest row.
+  int64_t first_ns;         // Time of the earliest row.
   uint64_t rows;
 };
 
@@ -75,8 +75,9 @@ class BarLayout {
   // `batch`.
   BarLayout(const BarSpec& spec, const Schema& source, TickBatch& batch);
 
-  const Schema& schema() const { return schema_; }                 // Schema of published rows.
-  std::span<const BarColumn> columns() const { return columns_; }  // From the fourth column on.
+  const Schema& schema() const { return schema_; }  // Schema of published rows.
+  // Returns the aggregates, which are the published columns from the fourth on.
+  std::span<const BarColumn> columns() const { return columns_; }
   size_t record_bytes() const { return sizeof(BarRecord) + state_words_ * sizeof(uint64_t); }
   size_t row_words() const { return schema_.columns.size() - kBarKeyColumns; }
 
@@ -87,8 +88,8 @@ class BarLayout {
   // Reads the published columns from `time` on, each into the low bytes of one of row_words()
   // words.
   void ReadRow(const BarRecord& record, uint64_t* row) const;
-  // Returns the hash of such words; bytes above a column's width do not count. Never
-  // kNothingPublished.
+  // Returns the hash of the words of a row; bytes above a column's width do not count. The result
+  // is never kNothingPublished.
   uint64_t HashOf(std::span<const uint64_t> row) const;
 
  private:

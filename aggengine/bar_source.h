@@ -3,15 +3,15 @@
 // One source table of bars: takes its batches, symbol by symbol, into all of its bars and into the
 // histories that their time-weighted means need.
 //
-//   rows of a symbol     t0 t1 t2 | t3 t4 | t1' | t5
+//   rows of a symbol     t0 t1 t2 | t3 t4 | t1' | t5      t1': earlier than t4, so it is late
 //   runs                 minute 0 | 1     | late| 1
 //
-// A run is in the order of time, none of its rows is older than the symbol's newest row, and it is
-// in one interval of all bars. A late row is a run of its own. The symbol is looked up once per
-// run: its record in each of the bars, and the end of its history. The integral between the rows of
-// a run is computed once (exact_integral.h) and added to the record of each of the bars, since all
-// of them contain it. In batches at a million rows per second, a symbol has some five rows, and the
-// busiest have hundreds.
+// A run is a range of a symbol's rows that are in the order of time, not older than the symbol's
+// newest row before them, and within one interval of each of the bars. A late row is a run of its
+// own. The symbol is looked up once per run: its record in each of the bars, and the end of its
+// history. The integral between the rows of a run is computed once (exact_integral.h) and added to
+// the record of each of the bars, since all of them contain it. In batches at a million rows per
+// second, a symbol has some five rows, and the busiest have hundreds.
 //
 // Nearly all symbols have one run in a batch, within their current intervals. These are processed
 // in blocks of symbols, in several loops over a block. Each symbol's data is in separate memory,
@@ -45,8 +45,8 @@ class BarSource {
       : schema_(schema), batch_(schema_, symbols) {}
 
   const Schema& schema() const { return schema_; }
-  // Adds bars of a spec that SchemaOf accepts. A new history that they need takes at most
-  // `history_bytes`; bars share histories. The tier must outlive this.
+  // Adds bars of a spec that SchemaOf accepts. Bars of the same operand share a history; if a new
+  // one is needed, it takes at most `history_bytes`. The tier must outlive this.
   Bars* AddBars(const BarSpec& spec, mem::Tier* tier, size_t history_bytes);
   std::span<const std::unique_ptr<Bars>> bars() const { return bars_; }
 
@@ -73,10 +73,10 @@ class BarSource {
   size_t index_bytes() const;
 
  private:
-  // A time-weighted mean of an operand that has a history, for one of the bars.
+  // A time-weighted mean that reads a history, in one of the bars.
   struct Reader {
-    size_t bars;
-    size_t number;  // The operand's index in these bars.
+    size_t bars;    // Index of the bars in bars_.
+    size_t number;  // Index of the mean's operand in these bars.
   };
   struct TimedOperand {
     size_t operand;
@@ -104,7 +104,8 @@ class BarSource {
   std::vector<TickRun> runs_;
   std::vector<std::vector<BarRecord*>> run_records_;
   std::vector<SymbolGroups::Group> others_;
-  std::vector<uint32_t> back_;  // By place: number of earlier places that are older.
+  // For each row of the block: the number of rows up to it that are older than the row before them.
+  std::vector<uint32_t> back_;
   ExactIntegrals integrals_;
 };
 

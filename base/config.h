@@ -63,12 +63,12 @@ class ConfigTable {
   // Reads `"50ms"`, as ParseDuration takes it.
   absl::Status ReadDuration(std::string_view key, int64_t* target_ns) const;
 
-  // Returns `[key]`; a table without keys if it is absent.
+  // Returns the table `[key]`; one without keys if it is absent.
   absl::StatusOr<ConfigTable> Table(std::string_view key) const;
-  // Returns `[[key]]`, or one `[key]`; empty if it is absent.
+  // Returns the tables `[[key]]`, or a single `[key]`; empty if there is none.
   absl::StatusOr<std::vector<ConfigTable>> Tables(std::string_view key) const;
 
-  // Returns kInvalidArgument with the key's place, for checks of the caller.
+  // Returns kInvalidArgument with the key's place and `what`, for checks that the caller makes.
   absl::Status ErrorAt(std::string_view key, std::string_view what) const;
 
  private:
@@ -76,7 +76,7 @@ class ConfigTable {
   struct Document;
   ConfigTable(std::shared_ptr<Document> document, const void* table, std::string path)
       : document_(std::move(document)), table_(table), path_(std::move(path)) {}
-  // The node; nullptr if absent. Records the key as read.
+  // Returns the key's TOML node; nullptr if absent. Records the key as read.
   const void* Find(std::string_view key) const;
   std::string Place(std::string_view key) const;
   absl::Status Mismatch(std::string_view key, std::string_view expected) const;
@@ -97,8 +97,9 @@ class Config {
 
   const ConfigTable& root() const { return root_; }
 
-  // kInvalidArgument, with a line for each, if the file has keys that were not read: `stack.toml:7:
-  // rdb.prot: unknown key, did you mean port?`. Call it when everything has been read.
+  // Returns kInvalidArgument if the file has keys that were not read, with a line for each:
+  // `stack.toml:7: rdb.prot: unknown key, did you mean port?`. Call it when everything has been
+  // read.
   absl::Status CheckUnusedKeys() const;
 
  private:

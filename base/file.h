@@ -1,9 +1,10 @@
 #pragma once
 
-// Files by descriptor: whole reads and writes, no short ones; every error names the path.
+// Reads and writes files by descriptor. Reads and writes are complete, never short; every error
+// names the path.
 //
-// Files are not mapped here; base/mapping.h does that, for files that never change. Truncating a
-// mapped file ends its readers with SIGBUS, and logs are truncated on purpose.
+// Files are not mapped here: base/mapping.h maps files that never change. Truncating a mapped file
+// kills its readers by SIGBUS, and logs are truncated on purpose.
 
 #include <sys/types.h>
 
@@ -19,8 +20,8 @@
 
 namespace tickstack {
 
-// An open file. The destructor closes it, and child programs never inherit it. Positions are always
-// given, so threads may share a File for ReadAt, and one of them may write.
+// An open file. The destructor closes it, and child programs never inherit it. Each call states its
+// offset, so threads may share a File for ReadAt, while one of them writes.
 class File {
  public:
   File() = default;
@@ -30,8 +31,8 @@ class File {
   File& operator=(const File&) = delete;
   ~File();
 
-  // kNotFound if there is none. kInvalidArgument if it is not a regular file. Never waits for a
-  // pipe.
+  // Opens a file. kNotFound if there is none. kInvalidArgument if it is not a regular file; opening
+  // a pipe does not block.
   static absl::StatusOr<File> OpenForReading(std::string path);
   // Opens for reading and writing, and creates the file (mode 0644) if there is none.
   static absl::StatusOr<File> OpenOrCreate(std::string path);
@@ -68,11 +69,11 @@ class File {
   // do. Guarantees nothing.
   void StartWriting(uint64_t offset, uint64_t bytes);
 
-  // Takes an exclusive lock, which the kernel releases with the file's last descriptor, so also
-  // when the process is killed. kUnavailable, with the process, if it is held elsewhere, in this
-  // process or another.
+  // Takes an exclusive lock. The kernel releases it with the file's last descriptor, so also when
+  // the process is killed. kUnavailable if another File or process holds it; the error names the
+  // process.
   absl::Status TryLock();
-  // Returns whether that lock is held elsewhere. Does not take it.
+  // Returns whether another File or process holds the lock. Does not take it.
   absl::StatusOr<bool> IsLockedByAnother() const;
 
  private:
@@ -87,7 +88,7 @@ bool FileExists(const std::string& path);
 
 // Creates a directory and its parents, like mkdir -p. Their names are durable when it returns, also
 // if an earlier call was interrupted; a directory that this user may not read cannot be synced and
-// is left to the kernel. Cost: an fsync for each directory that it creates, and one.
+// is left to the kernel. Cost: an fsync for each directory that it creates, and one more.
 absl::Status CreateDirectories(const std::string& path);
 
 // Returns the directory part of a path: `data/tplog` of `data/tplog/sym2013.10.07`, `.` of a bare

@@ -3,8 +3,7 @@
 // Scratch memory holds a computation's large blocks. A query's results and temporaries are
 // ByteBuffers and vectors. Within InScratch(), their blocks of kLargeBlockBytes and more come from
 // the given memory, which may be slower and larger than DRAM. Smaller blocks, and all blocks
-// outside of InScratch(), come from malloc: a page of 2 MiB for an atom would cost more than it
-// saves.
+// outside of InScratch(), come from malloc: a scratch memory may need a page of 2 MiB for each.
 //
 //   large block   | owner, bytes ... | the caller's bytes |      owner: nullptr is malloc
 //                 |<--- 64 bytes --->|
@@ -56,7 +55,8 @@ struct ScratchExhausted {
   absl::Status status;
 };
 
-// Sets the memory of this thread's large blocks; the destructor restores the previous one.
+// Sets the memory from which this thread allocates large blocks; the destructor restores the
+// previous one.
 class ScratchScope {
  public:
   explicit ScratchScope(ScratchMemory* memory);
@@ -105,8 +105,8 @@ inline std::byte* ReallocateBlock(std::byte* block, size_t bytes, size_t used_by
 
 // Runs f() with its large blocks in `memory` (nullptr: malloc) and returns its result, an
 // absl::Status or StatusOr; if the memory was full, returns on_full(status) with its error. f's
-// locals are destroyed as by an early return. Data that outlives f must not be left half changed
-// when one of f's allocations throws.
+// locals are destroyed as by an early return. If an allocation of f throws, f must not leave data
+// half changed that outlives it.
 template <typename F, typename OnFull>
 auto InScratch(ScratchMemory* memory, F f, OnFull on_full) -> decltype(f()) {
   const internal::ScratchScope scope(memory);
@@ -117,7 +117,7 @@ auto InScratch(ScratchMemory* memory, F f, OnFull on_full) -> decltype(f()) {
   }
 }
 
-// For vectors of a computation whose sizes depend on its data.
+// An allocator for vectors of a computation whose sizes depend on its data.
 template <typename T>
 struct ScratchAllocator {
   using value_type = T;

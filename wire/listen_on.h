@@ -11,8 +11,7 @@
 namespace tickstack::wire {
 
 // Returns a TCP socket that listens on host:port, close-on-exec. Port 0: the kernel chooses.
-// kUnavailable, with the address, if it cannot be bound; ListenError names the process that uses
-// it.
+// kUnavailable if the address cannot be bound: the error is that of ListenError.
 absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port);
 uint16_t PortOf(const OwnedFd& socket);
 

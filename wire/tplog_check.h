@@ -15,9 +15,9 @@ struct TplogProblem {
   enum class Kind {
     kTornLog,       // The log's last message, or block, is incomplete.
     kTornIndex,     // The index's last record is incomplete.
-    kFlippedIndex,  // One bit of that record was flipped. Opening the log for writing mends it.
+    kFlippedIndex,  // One bit at the index's end was flipped. Opening for writing repairs it.
     kLogDamaged,    // Bytes of the log differ from those written, or are no message.
-    kIndexDamaged,  // The index contradicts itself, or counts what does not exist.
+    kIndexDamaged,  // The index contradicts itself, or has messages that the log does not have.
   };
   Kind kind;
   uint64_t offset;   // Offset in the log; for the three index kinds, in the index.
@@ -33,7 +33,7 @@ struct TplogReport {
   uint64_t log_bytes = 0;   // The file's size.
   uint64_t torn_bytes = 0;  // Bytes of an incomplete message at the end.
   bool live = false;        // A writer had the log open, and may have been writing the torn bytes.
-  bool indexed = false;
+  bool indexed = false;     // There is an index.
   uint64_t index_bytes = 0;
   uint64_t blocks = 0;            // Usable blocks of the index.
   uint64_t messages_indexed = 0;  // Messages in these blocks.
@@ -61,14 +61,14 @@ inline constexpr size_t kTplogProblemsMax = 100;
 // Memory: one block or message. Cost: reads both files once.
 absl::StatusOr<TplogReport> CheckTplog(const std::string& path);
 
-// Returns the rows of the log. If its index covers the log to the last byte, the index has the
-// counts, and nothing of the log is read. Otherwise it counts as CheckTplog does, whatever the
-// problems. Errors: those of CheckTplog.
+// Returns the number of rows of each table in the log. If its index covers the log to the last
+// byte, they are taken from the index, and the log is not read. Otherwise it counts as CheckTplog
+// does, even in a damaged log. Errors: those of CheckTplog.
 absl::StatusOr<TableRows> CountTplogRows(const std::string& path);
 
-// Returns how many messages the log should have by its index. The last record counts only if the
-// log was closed or its day ended, since a tickerplant that was killed may not have written its
-// messages. 0 without an index. Cost: reads the index.
+// Returns how many messages the log should have according to its index; 0 if there is none. The
+// index's last record counts only if the log was closed or its day has ended: a tickerplant that
+// was killed may have written that record but not its messages. Cost: reads the index.
 absl::StatusOr<uint64_t> MessagesIndexed(const std::string& path);
 
 }  // namespace tickstack::wire

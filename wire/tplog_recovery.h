@@ -24,12 +24,12 @@ struct RecoveredTplog {
   IndexDictionary names;
   TplogTotals totals;
   TplogRecovery recovery;
-  TplogState state;  // As found, with the power cut that this recovery detected.
+  TplogState state;  // As it was found, plus the power cut if this recovery detected one.
 };
 
 struct RecoverOptions {
   StringMap<TableRows> carried_progress;  // As in TplogOptions.
-  // True: keep the bytes that are cut off the log, in FILE.cut-OFFSET.
+  // True: keeps bytes that are cut off the log in FILE.cut-OFFSET.
   bool keep_cut = false;
   std::string boot = BootId();
 };
@@ -37,10 +37,11 @@ struct RecoverOptions {
 // Recovers a log. TplogWriter::Open has the contract.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
 
-// True if the messages at the place of an incomplete block can be its first ones. They are of
-// another program if they are all of its messages in fewer than its bytes, or of other tables: then
-// the writer died before the first of them, and a program that does not know the index continued
-// the log.
+// `block` is a record of the index whose bytes the log lacks in part, and `counted` the messages
+// that the log has in its place. Returns true if they can be the first messages of the block. False
+// if they are as many as the block has, although in fewer bytes, or are of tables that it does not
+// have: then the writer died before it wrote the block, and a program that does not know the index
+// continued the log.
 bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);
 
@@ -54,8 +55,8 @@ absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,
 // Copies the bytes into a new file, and syncs it.
 absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to);
 
-// Returns the checksum of a part of the log, using 1 MiB of memory. kDataLoss if the log is
-// shorter.
+// Returns the checksum of `bytes` bytes of the log from `offset` on, using 1 MiB of memory.
+// kDataLoss if the log ends before that.
 absl::StatusOr<uint32_t> Crc32cOfFile(const File& file, uint64_t offset, uint64_t bytes);
 
 // Returns the number of a table or feed; appends a name record to `out` if it is new.

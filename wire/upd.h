@@ -36,8 +36,8 @@ inline constexpr size_t kArgumentsMax = 8;              // Arguments of a call, 
 
 enum class UpdForm : uint8_t { kColumns, kRow, kRows, kTable };
 
-// The rows of x. Every column has `batch.rows` rows. Valid until the decoder's next call, and as
-// long as the bytes that were decoded.
+// The rows of x. Every column has `batch.rows` rows. Valid until the decoder's next call, but not
+// longer than the decoded bytes.
 struct RowsView {
   UpdForm form = UpdForm::kColumns;
   std::span<const std::string_view> names;  // The columns' names of kTable, else empty.
@@ -51,8 +51,8 @@ struct UpdView : RowsView {
   std::optional<int64_t> seq;    // The fourth item if it is a long: see `.u.subx`.
 };
 
-// Decodes one upd after the other into buffers that it keeps, so that after the first few messages
-// nothing is allocated. Threads: one owner.
+// Decodes one upd after the other, and reuses its buffers, so that it allocates nothing after the
+// first few messages. Threads: one owner.
 class UpdDecoder {
  public:
   UpdDecoder();

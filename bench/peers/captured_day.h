@@ -6,7 +6,7 @@
 // for the other systems.
 //
 // Times are truncated to whole milliseconds, as in many archives of ticks. So a busy symbol has
-// several quotes at one time, and a join that takes the wrong one of them is detected.
+// several quotes with the same time, and a join that takes the wrong one is detected.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct CapturedDayOptions {
 class CapturedDay final : public query::Environment {
  public:
   // Fills the tables, and the log if it has a path. kInvalidArgument for options out of range, or
-  // the error of the component that could not take a row. Cost: about 100 ns per row.
+  // the error of the table or log that did not accept a row. Cost: about 100 ns per row.
   static absl::StatusOr<std::unique_ptr<CapturedDay>> Make(const CapturedDayOptions& options);
 
   // Writes one file for each column, such as `quote.bid`, with little-endian elements in arrival

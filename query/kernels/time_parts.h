@@ -16,8 +16,8 @@ enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
 
 std::optional<TimePart> FindTimePart(std::string_view name);
 
-// Returns the part of each item. `type` if the type has no such part: a date has no hour, a time of
-// day no year. Hours of a timespan can exceed 24.
+// Returns the part of each item. Error: `type` if the type has no such part: a date has no hour, a
+// time of day no year. Hours of a timespan can exceed 24.
 absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget);
 
 }  // namespace tickstack::query

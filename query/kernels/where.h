@@ -7,8 +7,9 @@
 
 namespace tickstack::query {
 
-// Returns the positions where flags are set. For numbers, each position is repeated as often as its
-// number says, and omitted for a number below 1. Errors: `type` for other items, `limit`.
+// Returns the positions of the true items of a boolean slice. For whole numbers, returns each
+// position as often as its number says, and omits it if that is below 1. Errors: `type` for other
+// items, `limit`.
 absl::StatusOr<Value> PositionsWhere(const Slice& slice, Budget& budget);
 
 }  // namespace tickstack::query

@@ -12,25 +12,26 @@
 
 namespace tickstack::query {
 
-// The change of an item: it becomes f of it and y; f of it if there is no y; or y if there is no f.
+// The change of an item: the item becomes f[item;y], or f[item] without a y, or y without an f.
 struct Change {
   const Term* f = nullptr;
   std::optional<Value> y;
 };
 
-// Changes the items of x that the indices name. Each index descends one level; if an index names
-// several items, they change one after the other, and y is used for all of them, or has an item for
-// each. The generic null selects all items. Without an index, all of x changes. A dictionary gets
-// new keys, and a table new columns.
+// Changes the items of x that the indices name. Each index descends one level. If an index names
+// several items, they change one after the other; y is one value for all of them, or has an item
+// for each. The generic null selects all items. Without indices, x as a whole changes. A dictionary
+// gets keys that it did not have, and a table columns.
 //
-// Cost:   that of the changed items in a vector that is no vector of names; else of a copy of it.
+// Cost:   that of the changed items; for a vector of symbols, that of copying the vector.
 // Errors: `type` for an item that a vector cannot hold, or an invalid index; `length` for an index
-// outside of x or different counts; those of f. A vector
-//         or list is then unchanged.
+//         outside of x, or if y does not have an item for each index; those of f. After an error, a
+//         vector or list is unchanged.
 absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indices,
                        const Change& change);
 
-// The same for a variable. Errors: `assign: NAME` for names of the process.
+// Changes items of a variable in the same way. Errors: also `assign: NAME` if the name is one of
+// the process's.
 absl::Status AmendVariable(Context& context, std::string_view name, std::span<const Value> indices,
                            const Change& change);
 

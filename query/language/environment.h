@@ -28,8 +28,9 @@ struct ProcessFacts {
 // Returns program and arguments from the system.
 ProcessFacts FactsOfThisProcess();
 
-// Everything that an expression can access: no files, no processes, no network. Names that it
-// assigns belong to the request. Each process that answers queries implements this interface.
+// Everything that an expression can access; it has no access to files, other processes or the
+// network. Variables that it assigns belong to the request. Each process that answers queries
+// implements this interface.
 //
 // Threads: one evaluation calls it from one thread; an implementation that is shared between
 // threads does its own locking.
@@ -49,9 +50,9 @@ class Environment {
 
   // Variables of the process, such as `.u.i`.
   virtual std::optional<Value> FindValue(std::string_view name);
-  // Functions of the process, such as `.u.sub` and `.rdb.stats`. A text that begins with a
-  // backslash is a call of `system` with the rest of it. `f[]` passes one argument, the
-  // generic null. nullopt: there is no function of that name, and nothing has happened.
+  // Functions of the process, such as `.u.sub` and `.rdb.stats`. A request such as `\l .`
+  // arrives as a call of `system` with the text after the backslash. `f[]` passes one argument, the
+  // generic null. Returns nullopt, without effect, if there is no function of that name.
   virtual std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                                     std::span<const Value> args);
 

@@ -3,7 +3,7 @@
 // Converts expressions to parse trees (code.kx.com/q/ref/parse), which parse_tree.h reads.
 // Evaluating the tree of an expression is the same as evaluating the expression.
 //
-//   a+1             (+;`a;1)               a name is a symbol, a symbol an enlisted one
+//   a+1             (+;`a;1)               a name becomes a symbol, a symbol an enlisted symbol
 //   (a;1)           (enlist;`a;1)
 //   +/x             ((/;+);`x)
 //   a:1; a[0]+:1    (";";(:;`a;1);(+:;(`a;0);1))
@@ -23,8 +23,8 @@
 
 namespace tickstack::query {
 
-// Returns the tree of a text's statements. Errors: `nyi` for what has no tree, such as a signal, or
-// an assignment through a comparison like `a<>:1`; those of copying a function.
+// Returns the tree of a text's statements. Errors: `nyi` for statements that have no tree, such as
+// a signal, or an assignment through a comparison like `a<>:1`; errors of copying a function.
 absl::StatusOr<Value> TreeOfStatements(std::span<const NodePtr> statements, Budget& budget);
 
 }  // namespace tickstack::query

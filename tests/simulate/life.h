@@ -1,7 +1,7 @@
 #pragma once
 
-// One life of a stack: some days of ticks with trouble, a time without trouble in which everything
-// must converge, and then the oracle's questions.
+// One life of a stack: some days of ticks with trouble (deaths, power cuts, lost connections); a
+// time without trouble, in which everything must converge; and then the checks of oracle.h.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct LifeReport {
   int64_t power_cuts = 0;
 };
 
-// `root`: an empty directory.
+// Runs the life of this seed, in the empty directory `root`.
 LifeReport Live(uint64_t seed, int days, const std::string& root);
 
 }  // namespace tickstack::simulate
