@@ -48,7 +48,7 @@ std::function<void()> AddAggEngineFlags(CLI::App& command, StackConfig& /*config
       ->capture_default_str();
   AddBytesFlag(command, "--history-bytes", options.history_bytes,
                "Memory limit of the day's history for time-weighted averages, 16 bytes a quote; 0: "
-               "no limit");
+               "half of the tier, if that has a size");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   return nullptr;
 }

@@ -40,9 +40,10 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      .add_option("--window-rows", options.window_rows,
-                  "Without a pace: wait while a subscriber is more than this many rows behind; 0: "
-                  "never")
+      .add_option(
+          "--window-rows", options.window_rows,
+          "If the source sends as fast as possible: wait while a subscriber is more than this "
+          "many rows behind; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_flag("--start", options.start,

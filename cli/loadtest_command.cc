@@ -50,10 +50,12 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
       .add_option("profile", options.profile,
                   "Load profile: march2020, march2020-volume, bursts, or a file such as busy.toml")
       ->capture_default_str();
-  command.add_option("--stack", options.stacks,
-                     "Stacks to run, with COUNT rdbs each: dram[:COUNT], filesystem:PATH[:COUNT], "
-                     "persistent:PATH[:COUNT], numa:NODE[:COUNT], simulate:MODEL:PATH[:COUNT], "
-                     "hybrid:FILE[:COUNT] or FILE.toml");
+  command.add_option(
+      "--stack", options.stacks,
+      "Stacks to run, with COUNT rdbs each: dram[:COUNT], filesystem:PATH[:COUNT], "
+      "persistent:PATH[:COUNT], numa:NODE[:COUNT], simulate:MODEL:PATH[:COUNT], "
+      "hybrid:FILE[:COUNT] (tiers and placement of FILE) or FILE.toml (a whole stack); default: "
+      "dram and the second tier");
   command.add_option("--rate", options.rate, "Updates per second (default: the profile's)")
       ->check(CLI::Range(1.0, 1e8));
   command
@@ -81,14 +83,15 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
       ->check(CLI::Range(1.0, 3'600'000.0));
   command
       .add_option("--queries", options.queries,
-                  "Query clients besides the monitors: monitor (none), paper, heavy, or a file "
-                  "such as desk.toml")
+                  "Query clients besides the monitors: monitor (no clients), paper, heavy, or a "
+                  "file such as desk.toml")
       ->capture_default_str();
   command.add_option("--matrix", options.matrix,
                      "Run the stacks of paper-test1 or paper-test2 instead of --stack");
   command.add_option(
       "--second-tier", options.second_tier,
-      "With --matrix: directory or placement of the second tier (default: /dev/shm)");
+      "Second tier of --matrix and of the default stacks: a directory, or as in --stack (default: "
+      "/dev/shm)");
   command.add_flag("--find-max", options.find_max,
                    "Find the highest rate that each stack sustains");
   command

@@ -206,7 +206,7 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
                   "Directory of a database, or of a table in a partition")
       ->required();
   checksum.add_flag("--accept-damage", options.checksum.accept_damage,
-                    "Also write checksums of files that changed although nobody wrote them");
+                    "Also write checksums of files that changed although no program wrote them");
   checksum
       .add_option("--threads", options.checksum.threads,
                   "Number of threads (default: number of cores)")
@@ -249,7 +249,7 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   repair.add_option("column", options.repair.column, "Name of the column")->required();
   repair.add_option("--log", options.repair.log, "Path of the day's log")->required();
   repair.add_option("--stack", options.repair.config,
-                    "Stack configuration, if it has tables or compression of its own");
+                    "Stack configuration; needed if it sets tables or compression");
   repair.callback([&] { action = [&] { return RunHdbRepair(options.repair); }; });
 
   CLI::App& balance = *hdb->add_subcommand(

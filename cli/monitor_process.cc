@@ -59,9 +59,9 @@ std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
   command.add_option("--symbol", options.asof_symbol,
                      "Symbol of the as-of join; empty: that of the newest trade");
   command
-      .add_option(
-          "--queries", options.queries,
-          "Additional query clients: monitor (none), paper, heavy, or a file such as desk.toml")
+      .add_option("--queries", options.queries,
+                  "Additional query clients: monitor (no clients), paper, heavy, or a file such as "
+                  "desk.toml")
       ->capture_default_str();
   command.add_option(
       "--symbols", options.symbols,

@@ -209,7 +209,7 @@ std::function<void()> AddSourceFlags(CLI::App& command, SourceSettings& source) 
       .add_option_function<std::string>(
           "--source",
           [&source](const std::string& kind) { ThrowUnlessOk("--source", source.Choose(kind)); },
-          "sim: simulated market; lean: archives of real ticks; tplog: a log")
+          "sim: simulated market; lean: archives of real ticks; tplog: a tickerplant log")
       ->check(CLI::IsMember(names))
       ->default_str(source.kind());
   auto texts = std::make_shared<std::map<std::string, std::string, std::less<>>>();

@@ -63,7 +63,7 @@ std::vector<SourceOption> SimOptions::List() {
           {"symbols", "number of symbols", &symbols, 1, 65'536},
           {"seed", "the same seed gives the same market", &seed},
           BatchRowsOption(&batch_rows),
-          {"speed", "speed relative to real time; 0: 1", &speed}};
+          {"speed", "speed relative to real time; 0 means 1", &speed}};
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SimOptions::Open() const {
