@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/process_lookup.h"
@@ -174,6 +176,17 @@ absl::Status File::TryLock() {
     return Unavailable("{}: {} is writing it", path_, DescribeLockHolder(path_, inode));
   }
   return FileError(errno, "lock", path_);
+}
+
+absl::Status File::LockWithin(std::chrono::nanoseconds at_most) {
+  constexpr std::chrono::milliseconds kPause(20);
+  const auto give_up = std::chrono::steady_clock::now() + at_most;
+  absl::Status locked = TryLock();
+  while (absl::IsUnavailable(locked) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kPause);
+    locked = TryLock();
+  }
+  return locked;
 }
 
 absl::StatusOr<bool> File::IsLockedByAnother() const {

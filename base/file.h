@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,9 @@
 #include "base/byte_buffer.h"
 
 namespace tickstack {
+
+// How long a process that starts waits for the lock of one that is ending.
+inline constexpr std::chrono::seconds kLockWaitAtStart{5};
 
 // An open file. The destructor closes it, and child programs never inherit it. Each call states its
 // offset, so threads may share a File for ReadAt, while one of them writes.
@@ -73,6 +77,9 @@ class File {
   // the process is killed. kUnavailable if another File or process holds it; the error names the
   // process.
   absl::Status TryLock();
+  // The same, but tries again until `at_most` is over: a process that has just been killed, or whose
+  // parent has, may hold its lock for a moment longer. Blocks the thread.
+  absl::Status LockWithin(std::chrono::nanoseconds at_most);
   // Returns whether another File or process holds the lock. Does not take it.
   absl::StatusOr<bool> IsLockedByAnother() const;
 

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/status.h"
@@ -105,6 +107,20 @@ TEST_F(FileTest, LocksOutASecondWriterUntilTheFirstIsGone) {
               fmt::format("{}: this process (pid {}) is writing it", Path("a"), ::getpid()));
   }
   EXPECT_TRUE(second.TryLock().ok());
+}
+
+TEST_F(FileTest, WaitsForAHolderThatEnds) {
+  using namespace std::chrono_literals;
+  auto first = std::make_unique<File>(File::OpenOrCreate(Path("a")).value());
+  ASSERT_TRUE(first->TryLock().ok());
+  File second = File::OpenOrCreate(Path("a")).value();
+  EXPECT_EQ(second.LockWithin(50ms).code(), absl::StatusCode::kUnavailable);
+  std::thread ends([&first] {
+    std::this_thread::sleep_for(30ms);
+    first = nullptr;
+  });
+  EXPECT_TRUE(second.LockWithin(1min).ok());
+  ends.join();
 }
 
 TEST_F(FileTest, ErrorsNameThePath) {

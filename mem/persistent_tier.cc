@@ -170,7 +170,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
   file->filesystem = facts.type;
   file->layout = LayoutOf(options.capacity_bytes);
   TS_ASSIGN_OR_RETURN(file->locked, tickstack::File::OpenOrCreate(file->path));
-  TS_RETURN_IF_ERROR(file->locked.TryLock());
+  TS_RETURN_IF_ERROR(file->locked.LockWithin(options.lock_wait));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, file->locked.Bytes());
   if (bytes != file->layout.file_bytes) {
     if (bytes != 0) {

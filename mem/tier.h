@@ -17,6 +17,7 @@
 //
 // A process with a tier must not fork without exec: the child would share the file mapping.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,9 @@ struct TierOptions {
   // Bytes that the same thread touches as soon as the tier is open, such as the memory of a whole
   // day. Limited by the capacity.
   size_t touch_first_bytes = 0;
+  // persistent: time to wait for a process that still has the file, such as one that was just
+  // killed.
+  std::chrono::nanoseconds lock_wait{0};
 };
 
 struct TierStats {

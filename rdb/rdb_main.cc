@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/heap_trimmer.h"
 #include "base/logging.h"
@@ -108,6 +109,7 @@ absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool h
   if (!holds_rows) options.touch_ahead_bytes = options.touch_first_bytes = 0;
   if (options.kind == mem::TierKind::kPersistent) {
     options.file = PersistentFileOf(process);
+    options.lock_wait = kLockWaitAtStart;
     return mem::PersistentTier::Open(options);
   }
   return mem::OpenTier(options);

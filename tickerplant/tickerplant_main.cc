@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/heap_trimmer.h"
 #include "base/logging.h"
@@ -71,6 +72,7 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
   plant.log.cache_bytes = options.log_cache_bytes;
+  plant.log.lock_wait = kLockWaitAtStart;
   plant.batch = options.batch_ms > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;

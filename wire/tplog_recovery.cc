@@ -85,7 +85,7 @@ class Recovery {
 absl::Status Recovery::OpenLog() {
   TS_RETURN_IF_ERROR(CreateDirectories(DirectoryOf(path_)));
   TS_ASSIGN_OR_RETURN(out_.log, File::OpenOrCreate(path_));
-  TS_RETURN_IF_ERROR(out_.log.TryLock());
+  TS_RETURN_IF_ERROR(out_.log.LockWithin(options_.lock_wait));
   TS_ASSIGN_OR_RETURN(log_bytes_, out_.log.Bytes());
   if (log_bytes_ < kTplogHeaderBytes) return CreateLog();
   if (log_bytes_ == kTplogHeaderBytes && !CheckTplogHeader(out_.log).ok()) return CreateLog();

@@ -2,6 +2,7 @@
 
 // Prepares a log for a writer: repairs the log and its index as the previous writer left them.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -32,6 +33,7 @@ struct RecoverOptions {
   // True: keeps bytes that are cut off the log in FILE.cut-OFFSET.
   bool keep_cut = false;
   std::string boot = BootId();
+  std::chrono::nanoseconds lock_wait{0};  // As in TplogOptions.
 };
 
 // Recovers a log. TplogWriter::Open has the contract.

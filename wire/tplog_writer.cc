@@ -262,6 +262,7 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   }
   RecoverOptions recover;
   recover.carried_progress = std::move(options.carried_progress);
+  recover.lock_wait = options.lock_wait;
   recover.boot = options.boot;
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
   // The last writer may have died before it synced what it wrote. From here on, that counts as

@@ -17,6 +17,7 @@
 // That holds for a killed process. After a power cut, either file may lack whatever was not synced.
 // Open then keeps what tplog_power_cut.h describes, sets the rest aside, and starts.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -48,6 +49,8 @@ struct TplogOptions {
   // log. Used only if this Open creates the log.
   StringMap<TableRows> carried_progress;
   std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
+  // Time to wait for a writer that still has the log, such as one that was just killed.
+  std::chrono::nanoseconds lock_wait{0};
 };
 
 // Messages that one write appends: as a rule, those of one read of one connection.
