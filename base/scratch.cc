@@ -50,7 +50,7 @@ void* WithHugePages(void* allocation, size_t bytes) {
   const uintptr_t first = (begin + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   const uintptr_t last = (begin + bytes) / kHugePageBytes * kHugePageBytes;
   if (allocation != nullptr && first < last) {
-    madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+    madvise(static_cast<std::byte*>(allocation) + (first - begin), last - first, MADV_HUGEPAGE);
   }
   return allocation;
 }

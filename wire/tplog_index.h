@@ -86,8 +86,8 @@ std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
 
 // `tail` ends an index, and one of its records seems to be torn. Returns what the tail was before
 // one bit of that record was flipped; nullopt if no single bit explains the tail, as in a record
-// that is torn. Cost: a checksum of the record for each of its bits; of records of more than 4 KiB only the
-// head is tried.
+// that is torn. Cost: a checksum of the record for each of its bits; in records of more than 4 KiB,
+// only the bits of the head are tried.
 std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail);
 
 // Reads an index from its beginning, record by record, also while a writer appends to it. Whatever
