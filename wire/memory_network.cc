@@ -16,7 +16,8 @@ using ErrorCode = Transport::ErrorCode;
 
 // One side of a connection. Operations are completed by Advance, which is always posted.
 struct MemoryNetwork::End : std::enable_shared_from_this<End> {
-  explicit End(EventLoop& its_loop) : loop(&its_loop) {}
+  End(EventLoop& its_loop, size_t its_unread_bytes_max)
+      : loop(&its_loop), unread_bytes_max(its_unread_bytes_max) {}
 
   void Post() {
     if (loop == nullptr) return;
@@ -58,8 +59,7 @@ struct MemoryNetwork::End : std::enable_shared_from_this<End> {
 
   bool IsWritable() const {
     const std::shared_ptr<End> other = Peer();
-    return other == nullptr || !other->open ||
-           other->unread.size() < MemoryNetwork::kUnreadBytesMax;
+    return other == nullptr || !other->open || other->unread.size() < other->unread_bytes_max;
   }
 
   void Close() {
@@ -71,6 +71,7 @@ struct MemoryNetwork::End : std::enable_shared_from_this<End> {
   }
 
   EventLoop* loop;
+  const size_t unread_bytes_max;
   std::weak_ptr<End> peer;
   std::string peer_name;
   std::vector<std::byte> unread;
@@ -112,8 +113,7 @@ class MemoryTransport final : public Transport {
     if (error) return 0;
     size_t sent = 0;
     for (std::span<const std::byte> piece : pieces) {
-      piece = piece.first(
-          std::min(piece.size(), MemoryNetwork::kUnreadBytesMax - other->unread.size()));
+      piece = piece.first(std::min(piece.size(), other->unread_bytes_max - other->unread.size()));
       other->unread.insert(other->unread.end(), piece.begin(), piece.end());
       sent += piece.size();
     }
@@ -166,7 +166,8 @@ class DetachedEnd final : public DetachedTransport {
 
 std::unique_ptr<DetachedTransport> MemoryTransport::Detach() {
   if (!end_->open) return nullptr;
-  auto left = std::make_shared<End>(*end_->loop);  // What this transport is afterwards: closed.
+  // What this transport is afterwards: closed.
+  auto left = std::make_shared<End>(*end_->loop, end_->unread_bytes_max);
   left->Close();
   return std::make_unique<DetachedEnd>(std::exchange(end_, std::move(left)));
 }
@@ -241,7 +242,7 @@ MemoryNetwork::~MemoryNetwork() {
 }
 
 std::shared_ptr<MemoryNetwork::End> MemoryNetwork::MakeEnd(EventLoop& loop) {
-  auto end = std::make_shared<End>(loop);
+  auto end = std::make_shared<End>(loop, unread_bytes_max_);
   std::erase_if(ends_, [](const std::weak_ptr<End>& weak) { return weak.expired(); });
   ends_.push_back(end);
   return end;

@@ -17,7 +17,6 @@ namespace tickstack::wire {
 
 class MemoryNetwork final : public Network {
  public:
-  // Bytes of one direction of a connection that may be unread; a writer waits above.
   static constexpr size_t kUnreadBytesMax = size_t{256} << 10;
 
   MemoryNetwork();
@@ -31,6 +30,10 @@ class MemoryNetwork final : public Network {
   absl::StatusOr<std::unique_ptr<Transport>> Connect(EventLoop& loop, const Address& address,
                                                      Transport::Waited done) override;
 
+  // Sets how many bytes of one direction of a connection may be unread: a writer waits above.
+  // Default: kUnreadBytesMax. Holds for connections that are made later.
+  void set_unread_bytes_max(size_t bytes) { unread_bytes_max_ = bytes; }
+
   struct End;  // One side of a connection.
 
  private:
@@ -38,7 +41,8 @@ class MemoryNetwork final : public Network {
   std::shared_ptr<End> MakeEnd(EventLoop& loop);
 
   std::map<std::string, MemoryListener*> listeners_;  // By port or path.
-  uint16_t next_port_ = 1;                            // The next listener's or client's port.
+  size_t unread_bytes_max_ = kUnreadBytesMax;
+  uint16_t next_port_ = 1;  // The next listener's or client's port.
   std::vector<std::weak_ptr<End>> ends_;
 };
 

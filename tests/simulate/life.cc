@@ -50,6 +50,12 @@ StackOptions DrawOptions(Random& random, std::string folder) {
   options.bars_gap_ns = OneOf<int64_t>(random, {0, 5 * kMs, 25 * kMs});
   options.feed_batch_rows = OneOf<int64_t>(random, {1, 10, 1000});
   options.write_threads = static_cast<int>(random.Between(1, 3));
+  if (random.OneIn(3)) {
+    options.socket_bytes = OneOf<size_t>(random, {500, 4000});
+    options.live_queue_bytes = OneOf<size_t>(random, {1, 2000});
+    options.teller_window_rows = OneOf<int64_t>(random, {0, 1, 10});
+  }
+  if (random.OneIn(4)) options.keep_logs_days = static_cast<int>(random.Between(0, 1));
   return options;
 }
 
@@ -84,12 +90,14 @@ class Life {
   }
   std::vector<const Recorder*> Recorders();
   void NoteReceipts();
+  void WatchKeptDays();
 
   const int days_;
   World world_;
   Random& random_;
   const StackOptions options_;
   std::vector<int64_t> rolls_ns_;  // Wall-clock times.
+  int32_t first_day_ = 0, last_day_ = 0;
   int64_t last_rows_ns_ = 0;
   Troubles troubles_{};
   FeedPlan plan_a_, plan_b_, plan_teller_;
@@ -104,6 +112,8 @@ class Life {
   Process* recorder_ = nullptr;
   Process* eager_recorder_ = nullptr;
   int64_t deaths_ = 0;
+  uint64_t rdb_starts_ = 0;  // When its kept days were last counted, and their number.
+  size_t days_kept_ = 0;
 };
 
 void Life::Plan() {
@@ -111,6 +121,8 @@ void Life::Plan() {
       *tickerplant::DayClock::Create(options_.zone, options_.roll_offset_ns, std::nullopt);
   int64_t roll_ns = (DaysFromCivil(2024, 1, 1) + random_.Between(0, 400)) * kNsPerDay;
   for (int i = 0; i < days_; ++i) rolls_ns_.push_back(roll_ns = day.NextRollAfter(roll_ns));
+  first_day_ = day.DateAt(rolls_ns_.front() - 1);
+  last_day_ = day.DateAt(rolls_ns_.back() + kAfter);
   world_.JumpClock(rolls_ns_.front() - kBefore - world_.NowNs());
   last_rows_ns_ = rolls_ns_.back() + kAfter + kLastRowsNs;
   for (FeedPlan* const plan : {&plan_a_, &plan_b_, &plan_teller_}) {
@@ -133,6 +145,7 @@ void Life::Plan() {
 }
 
 void Life::StartStack() {
+  world_.wires().set_unread_bytes_max(options_.socket_bytes);
   tickerplant_ = &world_.Add("tickerplant", true, [this](Process& process) {
     return StartTickerplant(process, options_);
   });
@@ -145,8 +158,9 @@ void Life::StartStack() {
   feed_b_ = &world_.Add("feed_b", false, [this](Process& process) {
     return StartFeed(process, options_, "feed_b", plan_b_);
   });
-  world_.Add("teller", false,
-             [this](Process& process) { return StartTeller(process, plan_teller_, told_); });
+  world_.Add("teller", false, [this](Process& process) {
+    return StartTeller(process, options_, plan_teller_, told_);
+  });
   recorder_ = &world_.Add("recorder", false, [this](Process& process) {
     return StartRecorder(process, options_, false);
   });
@@ -182,6 +196,19 @@ void Life::NoteReceipts() {
       oracle_->OnAcknowledged(name, program->service->feed().rows_logged());
     }
   }
+}
+
+// The rdb drops a day only if its partition is there. With more days it is not known which one.
+void Life::WatchKeptDays() {
+  const auto* const program = ProgramOf<RdbProgram>(rdb_);
+  if (days_ > 1 || program == nullptr || rdb_->is_dead()) return;
+  const size_t kept = program->rdb->days_kept();
+  const bool dropped = rdb_->starts() == rdb_starts_ && kept < days_kept_;
+  rdb_starts_ = rdb_->starts();
+  days_kept_ = kept;
+  if (!dropped) return;
+  const absl::StatusOr<std::string> there = disk::FindPartition(options_.Database(), first_day_);
+  if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
 // ---- trouble
@@ -247,6 +274,7 @@ std::string Life::WhatIsMissing() {
                          state.error().ToString());
     }
   }
+  if (plant.date() != last_day_) return fmt::format("the day is {}", FormatDate(plant.date()));
   if (plant.has_staged()) return "rows are staged";
   if (told_.next < told_.answers.size() || told_.answers.back() == Told::Answer::kNone) {
     return fmt::format("the teller has sent {} rows of {}", told_.next, told_.answers.size());
@@ -302,7 +330,11 @@ LifeReport Life::Run() {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround),
                 [this] { world_.CallOffDeaths(); });
     }
-    world_.RunUntil([this] { return !oracle_->failure().empty(); }, wall(roll_ns + kAfter));
+    const auto has_failed = [this] {
+      WatchKeptDays();
+      return !oracle_->failure().empty();
+    };
+    world_.RunUntil(has_failed, wall(roll_ns + kAfter));
     if (!oracle_->failure().empty()) break;
   }
   world_.CallOffTrouble();

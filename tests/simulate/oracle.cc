@@ -37,6 +37,17 @@ RowTexts BySymbol(const Schema& schema, RowTexts rows) {
   return rows;
 }
 
+// In the order of the rows' numbers, for tables of feeds.
+TableTexts ByNumber(TableTexts tables) {
+  for (const Schema& schema : SourceSchemas()) {
+    const auto number = static_cast<size_t>(schema.Find("n"));
+    std::ranges::stable_sort(tables[schema.table], {}, [number](const std::string& row) {
+      return std::stoll(Cell(row, number));
+    });
+  }
+  return tables;
+}
+
 RowTexts Sorted(RowTexts rows) {
   std::ranges::sort(rows);
   return rows;
@@ -224,8 +235,22 @@ void Oracle::CheckSameTables(const std::string& where, const TableTexts& found,
   }
 }
 
+// Adds the days whose logs were removed: only their partitions have their rows.
+absl::Status Oracle::AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
+                                    std::vector<int32_t>& removed) const {
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.Database(), absent)) {
+    const std::optional<int32_t> date = ParseDate(entry.path().filename().string());
+    if (!date || *date >= today || days.contains(*date)) continue;
+    TS_ASSIGN_OR_RETURN(days[*date], TextsOfPartition(options_.Database(), *date));
+    removed.push_back(*date);
+  }
+  return absl::OkStatus();
+}
+
 void Oracle::CheckEnd(const End& end) {
   std::map<int32_t, TableTexts> days;
+  std::vector<int32_t> removed;
   for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder())) {
     const std::string name = entry.path().filename();
     const std::optional<int32_t> date = ParseDate(std::string_view(name).substr(3));
@@ -234,12 +259,18 @@ void Oracle::CheckEnd(const End& end) {
     if (!log.ok()) return Fail(fmt::format("{}: {}", name, Message(log.status())));
     days[*date] = *std::move(log);
   }
-  CheckFeeds(days);
-  CheckTeller(days);
   const int32_t today = end.plant.date();
+  if (const absl::Status added = AddRemovedDays(today, days, removed); !added.ok()) {
+    return Fail(fmt::format("a day whose log was removed: {}", Message(added)));
+  }
+  std::map<int32_t, TableTexts> by_number = days;
+  for (const int32_t date : removed) by_number[date] = ByNumber(std::move(by_number[date]));
+  CheckFeeds(by_number);
+  CheckTeller(by_number);
   for (const auto& [date, log] : days) {
     const std::string day = FormatDate(date);
     const bool calm = std::ranges::find(end.calm_days, date) != end.calm_days.end();
+    const bool is_removed = std::ranges::find(removed, date) != removed.end();
     if (date == today || (calm && !may_lose_anything_)) CheckBars("bars of " + day, log);
     if (date == today) {
       TableTexts tables;
@@ -255,13 +286,16 @@ void Oracle::CheckEnd(const End& end) {
         Fail(fmt::format("partition {}: {}", day, Message(partition.status())));
       } else {
         CheckSameTables("partition " + day, *partition, log, true);
+        if (const absl::Status sound = CheckPartition(options_.Database(), date); !sound.ok()) {
+          Fail(fmt::format("partition {}: {}", day, Message(sound)));
+        }
       }
     }
     for (const Recorder* const recorder : end.recorders) {
       if (date == today) CheckSameTables("subscriber", recorder->rows(), log, false);
       const auto ended = recorder->ended().find(date);
       if (ended != recorder->ended().end() && expects_partitions()) {
-        CheckSameTables("subscriber at the end of " + day, ended->second, log, false);
+        CheckSameTables("subscriber at the end of " + day, ended->second, log, is_removed);
       }
     }
   }

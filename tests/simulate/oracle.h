@@ -56,6 +56,8 @@ class Oracle {
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
   void CheckBars(const std::string& where, const TableTexts& log);
+  absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
+                              std::vector<int32_t>& removed) const;
   void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
   void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log,
                        bool by_symbol);

@@ -6,7 +6,9 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "base/worker_pool.h"
 #include "disk/database.h"
+#include "disk/database_check.h"
 #include "table/symbols.h"
 #include "wire/codec.h"
 #include "wire/tplog_reader.h"
@@ -88,8 +90,11 @@ FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns
     // A burst of rows.
     const int64_t at_ns = random.Between(begin_ns, end_ns);
     const int64_t width_ns = random.OneIn(3) ? 0 : random.Between(0, kNsPerSecond);
+    // Times of bars' edges: whole seconds.
+    const int64_t step_ns = random.OneIn(4) ? kNsPerSecond : 1;
     for (int64_t n = random.Between(1, 40); n > 0; --n) {
-      due.push_back(std::min(end_ns, at_ns + random.Between(0, width_ns)));
+      const int64_t due_ns = at_ns + random.Between(0, width_ns);
+      due.push_back(std::clamp(due_ns / step_ns * step_ns, begin_ns, end_ns));
     }
   }
   std::ranges::sort(due);
@@ -168,6 +173,18 @@ absl::StatusOr<TableTexts> TextsOfLog(const std::string& path) {
   return texts;
 }
 
+absl::Status CheckPartition(const std::string& database, int32_t date) {
+  WorkerPool none(0);
+  const std::string folder = fmt::format("{}/{}", database, FormatDate(date));
+  TS_ASSIGN_OR_RETURN(const disk::DatabaseCheck check,
+                      disk::CheckPartition(database, folder, none, [] { return false; }));
+  if (check.unchecksummed_tables > 0) return DataLoss("{}: tables without checksums", folder);
+  for (const std::vector<disk::Finding>& findings : {check.findings, check.warnings}) {
+    if (!findings.empty()) return DataLoss("{}: {}", findings[0].path, findings[0].what);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t date) {
   TableTexts texts;
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> opened,
@@ -193,6 +210,9 @@ absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t
       if (index < 0) return DataLoss("{}: no column {}", part->directory(), column.name);
       TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::ColumnFile> file,
                           part->Column(static_cast<size_t>(index)));
+      if (column.name == "sym" && file->attribute() != Attribute::kParted) {
+        return DataLoss("{}: sym is not parted", part->directory());
+      }
       TS_ASSIGN_OR_RETURN(const Value values, file->AllRows());
       for (size_t row = 0; row < rows; ++row) {
         AppendCell(of_table[row], column.type == Type::kSymbol

@@ -47,6 +47,8 @@ void AppendTexts(const Schema& schema, const BatchView& batch, RowTexts& texts);
 RowTexts TextsOf(const Snapshot& snapshot);
 // Returns the rows of all messages of a log, by table.
 absl::StatusOr<TableTexts> TextsOfLog(const std::string& path);
+// Checks all that a reader of a day's partition relies on: order, attributes and checksums.
+absl::Status CheckPartition(const std::string& database, int32_t date);
 // Returns the rows of a day's partition, by table.
 absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t date);
 std::string Cell(const std::string& text, size_t column);

@@ -32,6 +32,7 @@ struct Options {
   int jobs = 1;
   int timeout_s = 120;  // Real time of a life.
   bool twice = false;
+  bool until_failure = false;
   std::string log = "off";
   int report = -1;  // The descriptor for the record of one life.
 };
@@ -67,10 +68,11 @@ Job Begin(const Options& options, uint64_t seed) {
   std::filesystem::create_directories(folder + "/disk");
   std::filesystem::current_path(folder);
   const std::string numbers[] = {std::to_string(seed), std::to_string(options.days),
-                                 std::to_string(ends[1])};
+                                 std::to_string(ends[1]), std::to_string(options.timeout_s)};
   // Messages have paths, so these are relative and the same in each run.
   ::execl("/proc/self/exe", "simulate", "--seed", numbers[0].c_str(), "--days", numbers[1].c_str(),
-          "--report", numbers[2].c_str(), "--log", options.log.c_str(), nullptr);
+          "--report", numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",
+          options.log.c_str(), nullptr);
   ::_exit(1);
 }
 
@@ -128,6 +130,7 @@ int Run(const Options& options, const char* program) {
   Totals totals;
   uint64_t started = 0;
   const auto more = [&] {
+    if (options.until_failure && totals.failed > 0) return false;
     return options.seconds > 0 ? elapsed() < options.seconds : started < runs;
   };
   while (more() || !jobs.empty()) {
@@ -182,6 +185,8 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "lives at once")->check(CLI::Range(1, 256));
   app.add_option("--log", options.log, "write the processes' log: debug, info, warn or error");
   app.add_option("--report", options.report)->group("");
+  app.add_option("--timeout", options.timeout_s, "real time in s after which a life has hung");
+  app.add_flag("--until-failure", options.until_failure, "end with the first life that fails");
   app.add_flag("--twice", options.twice, "run each life twice, and compare");
   CLI11_PARSE(app, argc, argv);
   if (app.count("--seed") == 0) {

@@ -50,6 +50,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
   plant.batch = options.batch_ns > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
+  plant.live_queue_bytes = options.live_queue_bytes;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
                       tickerplant::Tickerplant::Open(std::move(plant), day, &process.world()));
   auto program = std::make_unique<TickerplantProgram>();
@@ -95,6 +96,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackO
   rdb::EndOfDayOptions days;
   days.database = options.Database();
   days.threads = options.write_threads;
+  days.keep_logs_days = options.keep_logs_days;
   program->end_of_day = std::make_unique<rdb::EndOfDay>(days, program->rdb.get());
   program->rdb->KeepDays(program->end_of_day.get());
   program->subscriber = std::make_unique<wire::Subscriber>(
@@ -124,8 +126,9 @@ namespace {
 // A client that sends one row after the other and waits for each answer.
 class Teller final : public Program, public wire::ClientHandler {
  public:
-  Teller(Process& process, const FeedPlan& plan, Told& told)
+  Teller(Process& process, const StackOptions& options, const FeedPlan& plan, Told& told)
       : rows_(plan.find("trade")->second),
+        window_rows_(options.teller_window_rows),
         told_(told),
         clock_(process.world()),
         timer_(process.loop()),
@@ -134,7 +137,13 @@ class Teller final : public Program, public wire::ClientHandler {
     told_.times_ns.resize(rows_.size(), 0);
   }
 
-  void OnConnected(wire::Connection&) override { SendNext(); }
+  void OnConnected(wire::Connection& connection) override {
+    if (window_rows_ > 0) {
+      connection.SendAsync(
+          Value::List({Value::String(protocol::kWindow), Value::Long(window_rows_)}));
+    }
+    SendNext();
+  }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
   void OnClosed(wire::Connection&, const absl::Status&) override { timer_.Cancel(); }
 
@@ -157,6 +166,7 @@ class Teller final : public Program, public wire::ClientHandler {
   }
 
   const std::vector<PlannedRow>& rows_;
+  const int64_t window_rows_;
   Told& told_;
   const Clock& clock_;
   wire::Timer timer_;
@@ -165,9 +175,9 @@ class Teller final : public Program, public wire::ClientHandler {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const FeedPlan& plan,
-                                                     Told& told) {
-  return std::make_unique<Teller>(process, plan, told);
+absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const StackOptions& options,
+                                                     const FeedPlan& plan, Told& told) {
+  return std::make_unique<Teller>(process, options, plan, told);
 }
 
 // ---- recorder

@@ -40,6 +40,11 @@ struct StackOptions {
   int64_t feed_batch_rows = 10;
   int write_threads = 1;
   size_t queue_bytes_max = size_t{512} << 20;
+  // Unread bytes above which a writer waits, and unsent bytes above which a subscriber is behind.
+  size_t socket_bytes = size_t{256} << 10;
+  size_t live_queue_bytes = size_t{4} << 20;
+  int64_t teller_window_rows = 0;  // How far a subscriber may be behind the teller; 0: any.
+  int keep_logs_days = -1;
 
   std::string LogFolder() const { return folder + "/tplog"; }
   std::string LogPath(int32_t date) const { return LogFolder() + "/sym" + FormatDate(date); }
@@ -86,8 +91,8 @@ struct Told {
 };
 
 // Sends rows without numbers, none of them again, and records the answers.
-absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const FeedPlan& plan,
-                                                     Told& told);
+absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const StackOptions& options,
+                                                     const FeedPlan& plan, Told& told);
 
 // Records what a subscriber gets, exactly or not.
 class Recorder final : public wire::SubscribedState {
