@@ -4,6 +4,7 @@ JOBS ?= $(shell nproc)
 # Seconds per fuzzer for `make fuzz`; arguments of `make demo`, such as DEMO_ARGS="--seconds 5".
 FUZZ_SECONDS ?= 60
 SIMULATE_SECONDS ?= 60
+MUTANT_LIVES ?= 10000
 DEMO_ARGS ?=
 # Arguments of `make bench-peers`, such as PEERS_ARGS="--peers duckdb,polars --no-docs".
 PEERS_ARGS ?=
@@ -21,7 +22,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 simulate test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -32,6 +33,7 @@ help:
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
 	@echo "make simulate      simulated lives with crashes and power cuts: fixed seeds, and fresh ones for SIMULATE_SECONDS=$(SIMULATE_SECONDS)"
+	@echo "make mutants       planted defects that simulated lives must notice: up to MUTANT_LIVES=$(MUTANT_LIVES) lives each"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
@@ -95,6 +97,9 @@ simulate: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	ctest --test-dir build/release -L simulate --output-on-failure --no-tests=error
 	build/release/tests/simulate/simulate --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
+
+mutants: | deps
+	tests/simulate/mutants.py --lives $(MUTANT_LIVES) --jobs $(JOBS)
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh

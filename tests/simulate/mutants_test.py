@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The list of mutants fits the sources, and mutants.py notices when it does not."""
+
+import sys
+import unittest
+
+import mutants
+
+TWO = """
+mutant one
+breaks a promise
+file a.cc
+- x = 1;
++ x = MUTANT ? 2 : 1;
+
+mutant two
+breaks another
+file a.cc
+- Sync();
+"""
+
+
+def plant(text, source):
+    return mutants.planted(mutants.parse(text), lambda _: source)["a.cc"]
+
+
+class MutantsTest(unittest.TestCase):
+    def test_each_fits_the_sources(self):
+        listed = mutants.parse(mutants.LIST.read_text(encoding="utf-8"))
+        self.assertGreaterEqual(len(listed), 60)
+        sources = mutants.planted(listed, lambda file: (mutants.ROOT / file).read_text(encoding="utf-8"))
+        for name, text in sources.items():
+            self.assertNotIn("MUTANT", text, name)
+
+    def test_a_mutant_replaces_text_or_leaves_a_statement_out(self):
+        text = plant(TWO, "#pragma once\nx =\n    1;\nSync();\n")
+        one, two = (mutant.number for mutant in mutants.parse(TWO))
+        self.assertIn(f"x = (::tickstack::mutant == {one}) ? 2 : 1;", text)
+        self.assertIn(f"if (!(::tickstack::mutant == {two})) {{\nSync();\n}}", text)
+        self.assertTrue(text.startswith("#pragma once\nnamespace tickstack"))
+
+    def test_old_text_must_occur_once(self):
+        for source in ("x = 1;", "x = 1;\nSync();\nSync();\n"):
+            with self.assertRaisesRegex(mutants.Invalid, r"two: a.cc: occurs \d times, expected once: Sync"):
+                plant(TWO, source)
+
+    def test_two_mutants_cannot_change_the_same_text(self):
+        with self.assertRaisesRegex(mutants.Invalid, "one and two change the same text"):
+            plant(TWO.replace("- Sync();", "- 1;"), "x = 1;\n")
+
+    def test_a_replacement_depends_on_the_mutant(self):
+        with self.assertRaisesRegex(mutants.Invalid, "one: a.cc: no MUTANT"):
+            plant(TWO.replace("MUTANT ? 2 : 1", "2"), "x = 1;\nSync();\n")
+
+    def test_a_line_that_is_neither(self):
+        with self.assertRaisesRegex(mutants.Invalid, "line 3: whatever"):
+            mutants.parse("mutant one\nfile a.cc\nwhatever\n")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
