@@ -90,6 +90,7 @@ class Life {
   }
   std::vector<const Recorder*> Recorders();
   void NoteReceipts();
+  void WatchFeeds();
   void WatchKeptDays();
 
   const int days_;
@@ -114,6 +115,7 @@ class Life {
   int64_t deaths_ = 0;
   uint64_t rdb_starts_ = 0;  // When its kept days were last counted, and their number.
   size_t days_kept_ = 0;
+  int64_t next_receipts_ns_ = 0;
 };
 
 void Life::Plan() {
@@ -139,8 +141,7 @@ void Life::Plan() {
       rows.push_back({last_rows_ns_, "LAST", 1, 1});
     }
   }
-  oracle_.emplace(options_,
-                  std::vector<Oracle::Feed>{{"feed_a", &plan_a_, {}}, {"feed_b", &plan_b_, {}}},
+  oracle_.emplace(options_, std::vector<Oracle::Feed>{{"feed_a", &plan_a_}, {"feed_b", &plan_b_}},
                   plan_teller_, told_);
 }
 
@@ -192,10 +193,24 @@ std::vector<const Recorder*> Life::Recorders() {
 
 void Life::NoteReceipts() {
   for (const auto& [name, process] : {std::pair{"feed_a", feed_a_}, {"feed_b", feed_b_}}) {
-    if (const auto* const program = ProgramOf<FeedProgram>(process)) {
-      oracle_->OnAcknowledged(name, program->service->feed().rows_logged());
-    }
+    const auto* const program = ProgramOf<FeedProgram>(process);
+    if (program == nullptr) continue;
+    const feed::Feed& state = program->service->feed();
+    // While it asks, what it knew before does not count.
+    if (state.state() == feed::FeedState::kAsking) continue;
+    oracle_->OnAcknowledged(name, state.rows_logged(), world_.MonotonicNs());
   }
+  next_receipts_ns_ = world_.MonotonicNs() + kLookNs;
+}
+
+// Called after each event.
+void Life::WatchFeeds() {
+  for (const auto& [name, process] : {std::pair{"feed_a", feed_a_}, {"feed_b", feed_b_}}) {
+    const auto* const program = ProgramOf<FeedProgram>(process);
+    if (program == nullptr) continue;
+    if (program->service->feed().state() == feed::FeedState::kAsking) oracle_->OnAsking(name);
+  }
+  if (world_.MonotonicNs() >= next_receipts_ns_) NoteReceipts();
 }
 
 // The rdb drops a day only if its partition is there. With more days it is not known which one.
@@ -331,6 +346,7 @@ LifeReport Life::Run() {
                 [this] { world_.CallOffDeaths(); });
     }
     const auto has_failed = [this] {
+      WatchFeeds();
       WatchKeptDays();
       return !oracle_->failure().empty();
     };

@@ -97,23 +97,38 @@ void Oracle::Fail(std::string what) {
   if (failure_.empty()) failure_ = std::move(what);
 }
 
-void Oracle::OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows) {
+void Oracle::OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows,
+                            int64_t now_ns) {
   for (Feed& each : feeds_) {
-    if (each.name != feed) continue;
+    if (each.name != feed || !each.knows) continue;
+    bool more = false;
     for (const auto& [table, count] : rows) {
+      more |= count > each.acknowledged[table];
       each.acknowledged[table] = std::max(each.acknowledged[table], count);
     }
+    if (more) each.history.emplace_back(now_ns, each.acknowledged);
   }
+}
+
+void Oracle::OnAsking(const std::string& feed) {
+  for (Feed& each : feeds_) each.knows |= each.name == feed;
 }
 
 void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
   if (options_.fsync == wire::FsyncPolicy::kBatch) return;
-  receipts_count_ = false;
   const bool any = options_.fsync == wire::FsyncPolicy::kNone;
   may_lose_anything_ = may_lose_anything_ || any;
+  receipts_count_ = receipts_count_ && !any;
+  const int64_t synced_ns = world.MonotonicNs() - unsynced_ns_max;
+  for (Feed& feed : feeds_) {
+    while (!feed.history.empty() && feed.history.back().first > synced_ns) feed.history.pop_back();
+    feed.acknowledged =
+        feed.history.empty() ? decltype(feed.acknowledged)() : feed.history.back().second;
+    feed.knows = false;
+  }
   may_be_lost_.resize(told_.answers.size());
   for (size_t n = 0; n < told_.answers.size(); ++n) {
-    if (any || told_.times_ns[n] > world.MonotonicNs() - unsynced_ns_max) may_be_lost_[n] = true;
+    if (any || told_.times_ns[n] > synced_ns) may_be_lost_[n] = true;
   }
 }
 

@@ -24,14 +24,21 @@ class Oracle {
   struct Feed {
     std::string name;
     const FeedPlan* plan;
-    std::map<std::string, int64_t> acknowledged;  // By table: rows that were reported as logged.
+    // By table: rows that were reported as logged, and still must be.
+    std::map<std::string, int64_t> acknowledged = {};
+    // What was acknowledged at these times.
+    std::vector<std::pair<int64_t, std::map<std::string, int64_t>>> history = {};
+    // False after a power cut that may have taken acknowledged rows, until it asks for them.
+    bool knows = true;
   };
 
   Oracle(const StackOptions& options, std::vector<Feed> feeds, const FeedPlan& teller, Told& told)
       : options_(options), feeds_(std::move(feeds)), teller_(teller), told_(told) {}
 
   // Takes note of an acknowledgement.
-  void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows);
+  void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
+  // The feed asks how many of its rows are logged, and relies on the answer alone.
+  void OnAsking(const std::string& feed);
   void OnPowerCut(World& world, int64_t unsynced_ns_max);
   // A tickerplant has opened its log. `subscribers` are those that live.
   void OnTickerplant(const tickerplant::Tickerplant& plant,
@@ -68,8 +75,7 @@ class Oracle {
   Told& told_;
   std::vector<bool> may_be_lost_;  // By number of the teller's row.
   bool may_lose_anything_ = false;
-  // False after a power cut that may have taken acknowledged rows: feeds may not know of it yet.
-  bool receipts_count_ = true;
+  bool receipts_count_ = true;  // False after a power cut that may have taken any.
   int64_t rows_ = 0;
   std::string failure_;
 };
