@@ -25,6 +25,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -388,6 +389,7 @@ Json StreamingStores(const Settings& settings, const std::vector<Place>& places)
 // What the writing process reports to the one that waits for it.
 struct Written {
   double seconds;
+  double cpu_seconds;
   size_t rows;
   mem::PersistentTierStats stats;
 };
@@ -425,7 +427,9 @@ std::unique_ptr<mem::PersistentTier> OpenPersistent(const Place& place, size_t c
     Check(store.Commit(quote.symbols(), tables, {}));
     committed_ns = MonotonicNs();
   }
-  *SharedWritten() = {Seconds(watch.Read().wall_ns), quote.table().rows(), tier->CommitStats()};
+  const Spent spent = watch.Read();
+  *SharedWritten() = {Seconds(spent.wall_ns), Seconds(spent.cpu_ns), quote.table().rows(),
+                      tier->CommitStats()};
   // Exits without destructors, like a killed process: nothing is cleaned up after the last commit.
   ::_exit(0);
 }
@@ -439,14 +443,16 @@ Json ReopenAt(const Settings& settings, const Place& place, size_t rows) {
   int status = 0;
   TS_CHECK(::waitpid(child, &status, 0) == child && status == 0);
   const Written written = *SharedWritten();
-  std::vector<double> seconds;
+  std::vector<double> seconds, cpu_seconds;
   for (size_t round = 0; round < settings.rounds; ++round) {
     const int64_t begin_ns = MonotonicNs();
+    const std::clock_t begin_cpu = std::clock();  // Counts all threads.
     const std::unique_ptr<mem::PersistentTier> tier = OpenPersistent(place, Room(rows));
     DurableTables store(tier.get());
     SymbolTable symbols;
     const DurableTables::Found found = Need(store.Load(symbols, {}));
     seconds.push_back(Seconds(MonotonicNs() - begin_ns));
+    cpu_seconds.push_back(static_cast<double>(std::clock() - begin_cpu) / CLOCKS_PER_SEC);
     TS_CHECK(found.tables.size() == 1 && found.tables[0]->rows() == written.rows);
     Scan(*found.tables[0]);  // Checks what it reads.
   }
@@ -456,7 +462,9 @@ Json ReopenAt(const Settings& settings, const Place& place, size_t rows) {
           {"rows", written.rows},
           {"reopen_s", Median(seconds)},
           {"reopen_s_max", *std::ranges::max_element(seconds)},
+          {"reopen_cpu_s", Median(cpu_seconds)},
           {"write_rows_per_s", static_cast<double>(written.rows) / written.seconds},
+          {"write_cpu_ns_per_row", written.cpu_seconds * 1e9 / static_cast<double>(written.rows)},
           {"commits", written.stats.commits},
           {"commit_ms", static_cast<double>(written.stats.commit_ns) / 1e6 / commits},
           {"commit_ms_max", static_cast<double>(written.stats.commit_ns_max) / 1e6},

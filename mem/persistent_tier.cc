@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kSuperblockBytes = 4096;
 constexpr size_t kSlotHeaderBytes = 64;
 constexpr uint64_t kMagic = 0x3152454954534b54;  // "TKSTIER1".
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Superblock {
   uint64_t magic;
@@ -296,11 +296,7 @@ absl::Status PersistentTier::Load() {
     TS_RETURN_IF_ERROR(file_->Initialise(*persistence_));
   } else {
     const int newest = file_->Header(1)->sequence > file_->Header(0)->sequence ? 1 : 0;
-    if (!LoadSlot(newest) && !LoadSlot(1 - newest)) {
-      const bool never = file_->Header(0)->sequence == 0 && file_->Header(1)->sequence == 0;
-      if (!never) LogError("persistent tier made anew: no commit is whole path={}", file_->path);
-      TS_RETURN_IF_ERROR(file_->Initialise(*persistence_));
-    }
+    if (!LoadSlot(newest)) TS_RETURN_IF_ERROR(LoadOlder(1 - newest));
   }
   for (const int slot : {0, 1}) {
     for (size_t page = 0; page < words_.size(); ++page) {
@@ -311,6 +307,20 @@ absl::Status PersistentTier::Load() {
   }
   allocator_.NoteChanges(true);
   return absl::OkStatus();
+}
+
+// Loads the commit before the newest one, which is not complete, or nothing if there is none.
+absl::Status PersistentTier::LoadOlder(int number) {
+  if (file_->Header(0)->sequence == 0 && file_->Header(1)->sequence == 0) {
+    return file_->Initialise(*persistence_);  // There was no commit yet.
+  }
+  if (LoadSlot(number)) {
+    LogWarn("persistent tier: its last commit is not whole, the one before it is used path={}",
+            file_->path);
+    return absl::OkStatus();
+  }
+  LogError("persistent tier made anew: no commit is whole path={}", file_->path);
+  return file_->Initialise(*persistence_);
 }
 
 // Loads a slot's commit if it is complete.
@@ -367,6 +377,10 @@ absl::StatusOr<std::byte*> PersistentTier::Find(uint64_t offset, size_t bytes) c
     return DataLoss("{}: {} bytes at offset {} are not an allocation", file_->path, bytes, offset);
   }
   return arena_->At(offset);
+}
+
+std::string PersistentTier::PlaceOf(const std::byte* memory, size_t bytes) const {
+  return fmt::format("{}: {} bytes at byte {}", file_->path, bytes, memory - file_->base);
 }
 
 absl::StatusOr<std::byte*> PersistentTier::Allocate(size_t bytes) {

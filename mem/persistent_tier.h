@@ -26,6 +26,9 @@
 // content until the machine is switched off; at least 0.1 ms per range on a disk. A killed process
 // loses nothing in either case, because its stores are already in the file's pages.
 //
+// The tier does not know what its owner's data means and has no checksums of it. The owner keeps
+// them in its root; table/durable_tables.h does.
+//
 // Threads: Flush, Commit, Find and OffsetOf belong to one thread, the owner of the data; Allocate,
 // Free and the rest as Tier.
 
@@ -33,6 +36,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -91,6 +95,9 @@ class PersistentTier final : public ArenaTier {
   // Returns memory that Allocate(bytes) returned before the last commit, in this process or an
   // earlier one. kDataLoss, with offset and size, if there is no such allocation.
   absl::StatusOr<std::byte*> Find(uint64_t offset, size_t bytes) const;
+  // Describes memory of the tier for an error message: "PATH: N bytes at byte OFFSET", where the
+  // offset counts from the start of the file. Any thread.
+  std::string PlaceOf(const std::byte* memory, size_t bytes) const;
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
   void Free(std::byte* memory, size_t bytes) override;
@@ -105,6 +112,7 @@ class PersistentTier final : public ArenaTier {
                  std::unique_ptr<Persistence> persistence);
   absl::Status Load();
   bool LoadSlot(int number);
+  absl::Status LoadOlder(int number);
   void TakeChanges();
   absl::Status WriteSlot(std::span<const std::byte> root);
 

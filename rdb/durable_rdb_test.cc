@@ -392,7 +392,7 @@ void DurableRdbTest::CutThePowerAnywhere(int steps, int opened_min) {
   int opened = 0;
   bool announced = false;
   const auto on_point = [&](mem::PowerCut& cut) {
-    if (!announced || rng() % 60 != 0) return;
+    if (!announced || rng() % 40 != 0) return;
     for (const double arrived : {0.0, 0.5, 1.0}) {
       const std::vector<std::byte> image = cut.Image(arrived, rng);
       std::ofstream(path_ + "/copy", std::ios::binary)

@@ -43,6 +43,7 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   const std::string place = store_.tier().Stats().path;
   absl::StatusOr<DurableTables::Found> loaded = store_.Load(symbols, options);
   if (!loaded.ok()) {
+    counters_.reopens_damaged.fetch_add(1, std::memory_order_relaxed);
     LogError("persistent tables are damaged, created again from the log path={} error=\"{}\"",
              place, Message(loaded.status()));
     return {};
@@ -53,6 +54,7 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   uint64_t rows_refused = 0;
   if (!found.position.Load(mark) || !LoadLog(mark, &found.log) || !mark.Read(&rows_refused) ||
       !mark.AtEnd()) {
+    counters_.reopens_damaged.fetch_add(1, std::memory_order_relaxed);
     LogError("persistent tables have no log position, created again from the log path={}", place);
     return Discard(*std::move(loaded), symbols);
   }

@@ -34,6 +34,7 @@ using wire::Position;
 struct DurableCounters {
   std::atomic<uint64_t> rows_reopened{0};    // Rows restored when the process started.
   std::atomic<uint64_t> reopen_us{0};        // Duration of restoring them.
+  std::atomic<uint64_t> reopens_damaged{0};  // 1 if the tables were damaged when it started.
   std::atomic<uint64_t> rows_durable{0};     // As of the last commit; a restart restores them.
   std::atomic<uint64_t> commits_refused{0};  // The tier was full, or the device failed.
 };

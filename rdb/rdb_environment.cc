@@ -82,6 +82,7 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       {"starts_over", load(counters.starts_over)},
       {"rows_reopened", load(durable.rows_reopened)},
       {"reopen_us", load(durable.reopen_us)},
+      {"reopens_damaged", load(durable.reopens_damaged)},
       {"rows_durable", load(durable.rows_durable)},
       {"commits", commits.commits},
       {"commits_refused", load(durable.commits_refused)},

@@ -5,6 +5,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "base/status.h"
 #include "mem/copy.h"
 #include "mem/medium.h"
@@ -29,6 +30,9 @@ uint64_t OffsetOfWord(uint64_t word) { return word >> kSizeBits << kUnitShift; }
 size_t BytesOfWord(uint64_t word) {
   return (word & ((uint64_t{1} << kSizeBits) - 1)) << kUnitShift;
 }
+
+// Packs the two checksums of a chunk into a word of a DurableList.
+uint64_t SumsWord(uint32_t elements, uint32_t items) { return uint64_t{items} << 32 | elements; }
 
 size_t StoredWidth(Type type, size_t item_ref_bytes) {
   if (type == Type::kList) return item_ref_bytes;
@@ -94,6 +98,8 @@ absl::StatusOr<std::byte*> Column::Take(size_t bytes, DurableList Durable::* lis
 
 absl::Status Column::ReserveChunks(size_t rows) {
   while (layout_.BeginRow(chunk_count_) < rows) {
+    // Flush cannot fail for lack of room for a checksum.
+    if (durable_ != nullptr) TS_RETURN_IF_ERROR(durable_->sums.Reserve(chunk_count_ + 1));
     TS_ASSIGN_OR_RETURN(std::byte * chunk,
                         Take(layout_.Rows(chunk_count_) * width_, &Durable::chunks));
     chunks_.Reserve(chunk_count_ + 1);
@@ -242,34 +248,68 @@ std::span<const std::byte> Column::Item(size_t row) const {
   return {blocks_[ref.block].memory + ref.offset, ref.size};
 }
 
-void Column::Flush(size_t begin_row, size_t end_row) {
-  EachPart(layout_, begin_row, end_row, [&](size_t first_row, size_t part_end) {
-    durable_->tier->Flush(Place(first_row), (part_end - first_row) * width_);
-  });
-  if (type_ == Type::kList && begin_row < end_row) FlushItems(begin_row, end_row);
+// Calls visit(bytes) for the values of a list column's rows, in order. Values that lie one after
+// the other in memory, as those of a batch do, are one run.
+template <typename Visit>
+void Column::EachItemRun(size_t begin_row, size_t end_row, Visit visit) const {
+  std::span<const std::byte> run;
+  for (size_t row = begin_row; row < end_row; ++row) {
+    const std::span<const std::byte> item = Item(row);
+    if (run.data() + run.size() == item.data()) {
+      run = {run.data(), run.size() + item.size()};
+      continue;
+    }
+    if (!run.empty()) visit(run);
+    run = item;
+  }
+  if (!run.empty()) visit(run);
 }
 
-// Flushes the items of a batch. They lie in the order of their rows, so they are one run over one
-// or several blocks.
-void Column::FlushItems(size_t begin_row, size_t end_row) {
-  const ItemRef first = RefOf(begin_row), last = RefOf(end_row - 1);
-  for (size_t block = first.block; block <= last.block; ++block) {
-    const size_t begin = block == first.block ? first.offset : 0;
-    const size_t end = block == last.block ? last.offset + last.size : blocks_[block].bytes;
-    durable_->tier->Flush(blocks_[block].memory + begin, end - begin);
-  }
+// Checksums are computed from the tier's memory, not from the batch, so that they cover each
+// committed byte once whatever batches there were. A chunk's checksum goes to the list when its
+// last row is flushed. Until then it is in each root, and describes only the rows of that commit:
+// later rows may have reached the medium already.
+void Column::Flush(size_t begin_row, size_t end_row) {
+  mem::PersistentTier& tier = *durable_->tier;
+  Sums& last = durable_->last;
+  EachPart(layout_, begin_row, end_row, [&](size_t first_row, size_t part_end) {
+    const std::span<const std::byte> bytes(Place(first_row), (part_end - first_row) * width_);
+    last.elements = ExtendCrc32c(last.elements, bytes);  // Before the flush, which may evict them.
+    tier.Flush(bytes.data(), bytes.size());
+    if (type_ == Type::kList) {
+      EachItemRun(first_row, part_end, [&](std::span<const std::byte> items) {
+        last.items = ExtendCrc32c(last.items, items);
+        tier.Flush(items.data(), items.size());
+      });
+    }
+    if (part_end < layout_.ChunkOf(first_row).end_row) return;
+    TS_CHECK(durable_->sums.Append(SumsWord(last.elements, last.items)).ok());  // Has room.
+    last = {};
+  });
 }
 
 void Column::Save(ByteBuffer& record) const {
   durable_->chunks.Save(record);
   durable_->blocks.Save(record);
+  durable_->sums.Save(record);
+  record.AppendLittle(durable_->last.elements);
+  record.AppendLittle(durable_->last.items);
 }
 
 absl::Status Column::Load(RecordReader& record, size_t rows) {
-  TS_RETURN_IF_ERROR(durable_->chunks.Load(record));
-  TS_RETURN_IF_ERROR(durable_->blocks.Load(record));
-  const size_t chunks = durable_->chunks.size();
-  if (layout_.Chunks(rows) > chunks) return DataLoss("{} rows in {} chunks", rows, chunks);
+  TS_RETURN_IF_ERROR(Annotate(durable_->chunks.Load(record), "chunks"));
+  TS_RETURN_IF_ERROR(Annotate(durable_->blocks.Load(record), "blocks"));
+  TS_RETURN_IF_ERROR(Annotate(durable_->sums.Load(record), "checksums"));
+  if (!record.Read(&durable_->last.elements) || !record.Read(&durable_->last.items)) {
+    return DataLoss("the record is cut short");
+  }
+  const size_t chunks = durable_->chunks.size(), needed = layout_.Chunks(rows);
+  if (needed > chunks) return DataLoss("{} rows in {} chunks", rows, chunks);
+  const size_t full = needed > 0 && layout_.ChunkOf(rows - 1).end_row > rows ? needed - 1 : needed;
+  if (durable_->sums.size() != full || durable_->sums.capacity() < chunks) {
+    return DataLoss("{} checksums and room for {}, expected {} and room for {}",
+                    durable_->sums.size(), durable_->sums.capacity(), full, chunks);
+  }
   chunks_.Reserve(chunks);
   for (; chunk_count_ < chunks; ++chunk_count_) {
     const size_t bytes = layout_.Rows(chunk_count_) * width_;
@@ -292,19 +332,48 @@ absl::Status Column::LoadBlocks(size_t rows) {
     blocks_[block_count_] = {memory, BytesOfWord(word)};
     bytes_.fetch_add(BytesOfWord(word), std::memory_order_relaxed);
   }
-  for (size_t row = 0; row < rows; ++row) {
+  if (rows == 0) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(CheckRefs(rows - 1, rows));
+  const ItemRef last = RefOf(rows - 1);
+  block_ = last.block;
+  block_used_ = size_t{last.offset} + last.size;
+  return absl::OkStatus();
+}
+
+absl::Status Column::CheckRefs(size_t begin_row, size_t end_row) const {
+  for (size_t row = begin_row; row < end_row; ++row) {
     const ItemRef ref = RefOf(row);
-    if (ref.block >= blocks || size_t{ref.offset} + ref.size > blocks_[ref.block].bytes) {
-      return DataLoss("row {}: a value of {} bytes at {} of block {} is outside of the blocks", row,
-                      ref.size, ref.offset, ref.block);
+    if (ref.block < block_count_ && size_t{ref.offset} + ref.size <= blocks_[ref.block].bytes) {
+      continue;
     }
-  }
-  if (rows > 0) {
-    const ItemRef last = RefOf(rows - 1);
-    block_ = last.block;
-    block_used_ = size_t{last.offset} + last.size;
+    return DataLoss("row {}: {}: a value of {} bytes at {} of block {} is outside of the blocks",
+                    row, durable_->tier->PlaceOf(Element(row), width_), ref.size, ref.offset,
+                    ref.block);
   }
   return absl::OkStatus();
+}
+
+absl::Status Column::Verify(size_t chunk, size_t rows) const {
+  const size_t begin_row = layout_.BeginRow(chunk);
+  const size_t end_row = std::min(rows, begin_row + layout_.Rows(chunk));
+  Sums expected = durable_->last;
+  if (chunk < durable_->sums.size()) {
+    const uint64_t word = durable_->sums[chunk];
+    expected = {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+  }
+  const std::span<const std::byte> elements = Elements(chunk, end_row - begin_row);
+  const auto damaged = [&](std::string_view what, std::span<const std::byte> bytes) {
+    return DataLoss("rows {} to {}: {}: the checksum of {} disagrees", begin_row, end_row - 1,
+                    durable_->tier->PlaceOf(bytes.data(), bytes.size()), what);
+  };
+  if (Crc32c(elements) != expected.elements) return damaged("the rows", elements);
+  if (type_ != Type::kList) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(CheckRefs(begin_row, end_row));
+  uint32_t items = 0;
+  EachItemRun(begin_row, end_row,
+              [&](std::span<const std::byte> run) { items = ExtendCrc32c(items, run); });
+  if (items == expected.items) return absl::OkStatus();
+  return damaged("the values from there on", Item(begin_row));
 }
 
 }  // namespace tickstack

@@ -8,8 +8,9 @@
 // The values of a list column keep the bytes of the wire, back to back in arena blocks, and each
 // row has the place of its value. A value never crosses a block.
 //
-// In a persistent tier, a column also stores the offsets of its chunks and blocks, and is restored
-// from a record of 40 bytes and its table's row count; see durable_tables.h.
+// In a persistent tier, a column also stores the offsets of its chunks and blocks and the checksum
+// of each chunk. It is restored from a record of about 100 bytes and its table's row count; see
+// durable_tables.h.
 //
 // Threads: one writer. Readers see rows below the row count that their table published.
 
@@ -71,13 +72,20 @@ class Column {
 
   // ---- In a persistent tier. For the writer only.
 
-  // Flushes rows [begin_row, end_row); they are durable with the tier's next commit.
+  // Flushes rows [begin_row, end_row) and adds them to the checksums; they are durable with the
+  // tier's next commit. Each call must begin where the last one ended.
+  // Cost: reads the rows once.
   void Flush(size_t begin_row, size_t end_row);
   // Appends the state to a root for Load.
   void Save(ByteBuffer& record) const;
   // Restores the first `rows` rows of the saved column into a column without rows. kDataLoss if the
-  // tier does not have them.
+  // tier does not have them. The values must not be used before Verify has returned OK for each of
+  // the layout's chunks of `rows` rows.
   absl::Status Load(RecordReader& record, size_t rows);
+  // Compares a chunk of a column that Load restored with its checksum, for the same `rows`.
+  // kDataLoss, with file, offset and rows, if they disagree, or if a value's place is outside of
+  // the column's blocks. Cost: reads the chunk once. Threads: any, also several at once.
+  absl::Status Verify(size_t chunk, size_t rows) const;
 
  private:
   struct ItemRef {
@@ -91,18 +99,27 @@ class Column {
     size_t bytes;
   };
 
-  // The places of chunks and blocks, for the next process.
+  // CRC32Cs of consecutive rows.
+  struct Sums {
+    uint32_t elements = 0;
+    uint32_t items = 0;  // Covers the values of a list column, in the order of their rows.
+  };
+  // The places of chunks and blocks, and checksums, for the next process.
   struct Durable {
-    explicit Durable(mem::PersistentTier* of) : tier(of), chunks(of), blocks(of) {}
+    explicit Durable(mem::PersistentTier* of) : tier(of), chunks(of), blocks(of), sums(of) {}
     mem::PersistentTier* const tier;
     DurableList chunks;  // Offsets.
     DurableList blocks;  // See BlockWord.
+    DurableList sums;    // One word per chunk whose rows were all flushed; see SumsWord.
+    Sums last;           // Covers the flushed rows of the chunk after these.
   };
 
   ItemRef RefOf(size_t row) const;
   absl::Status AddBlock(size_t bytes);
   absl::Status LoadBlocks(size_t rows);
-  void FlushItems(size_t begin_row, size_t end_row);
+  absl::Status CheckRefs(size_t begin_row, size_t end_row) const;
+  template <typename Visit>
+  void EachItemRun(size_t begin_row, size_t end_row, Visit visit) const;
   std::byte* Place(size_t row) const {
     const size_t chunk = layout_.NumberOf(row);
     return chunks_[chunk] + (row - layout_.BeginRow(chunk)) * width_;

@@ -1,17 +1,19 @@
 #pragma once
 
-// An append-only list of 64-bit words in a persistent tier: where a column's chunks are. Whoever
-// keeps its record in a committed root finds the words again.
+// An append-only list of 64-bit words in a persistent tier, for example the places of a column's
+// chunks. Its record in a committed root has what is needed to find the words again.
 //
 //   block of 4 KiB  | link to the next block | 511 words |
 //
-// A link is the next block's offset + 1, 0 where there is none yet. What lies behind the committed
-// count is of no meaning and is written over.
+// A link is the next block's offset + 1. The record has the number of blocks and of words, and
+// checksums of the links between these blocks and of these words. Links and words after those were
+// not committed: they are ignored, and overwritten later.
 //
 // Threads: one owner.
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,16 +31,19 @@ class DurableList {
   DurableList(const DurableList&) = delete;
   DurableList& operator=(const DurableList&) = delete;
 
-  // Appends the list's location, length and checksum.
+  // Appends the list's location, lengths and checksums.
   void Save(ByteBuffer& record) const;
   // Restores a saved list into an empty one. kDataLoss if the tier does not have it.
   absl::Status Load(RecordReader& record);
-  // kResourceExhausted if the tier is full; nothing was appended then. The word is durable with the
-  // tier's next commit.
+  // kResourceExhausted if the tier is full; nothing was appended then. Cannot fail if Reserve made
+  // room for the word. The word is durable with the tier's next commit.
   absl::Status Append(uint64_t word);
+  // Makes room for `words` words in total. kResourceExhausted if the tier is full.
+  absl::Status Reserve(size_t words);
 
   uint64_t operator[](size_t i) const { return blocks_[i / kWords][1 + i % kWords]; }
   size_t size() const { return size_; }
+  size_t capacity() const { return blocks_.size() * kWords; }
 
  private:
   static constexpr size_t kBlockBytes = 4096;
@@ -47,10 +52,15 @@ class DurableList {
     return reinterpret_cast<const std::byte*>(words);
   }
 
+  absl::Status AddBlock();
+  absl::Status LoadBlocks(uint64_t link, uint64_t blocks);
+  absl::Status Damaged(std::string_view what) const;
+
   mem::PersistentTier* const tier_;
   std::vector<uint64_t*> blocks_;
   size_t size_ = 0;
-  uint32_t crc_ = 0;  // CRC of all words.
+  uint32_t words_crc_ = 0;
+  uint32_t links_crc_ = 0;  // CRC of the links to all blocks but the first.
 };
 
 }  // namespace tickstack

@@ -1,20 +1,28 @@
 #include "table/durable_tables.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "base/check.h"
 #include "base/status.h"
+#include "base/worker_pool.h"
 #include "table/record.h"
 
 namespace tickstack {
 namespace {
 
-constexpr uint32_t kRootVersion = 1;
+constexpr uint32_t kRootVersion = 2;
+
+// Threads that compare columns with their checksums. Memory is saturated by fewer.
+constexpr size_t kThreadsMax = 8;
 
 }  // namespace
 
 DurableTables::DurableTables(mem::PersistentTier* tier) : tier_(tier) { symbols_.emplace(tier); }
 
 absl::StatusOr<DurableTables::Found> DurableTables::LoadRoot(SymbolTable& symbols,
-                                                             const TableOptions& options) {
+                                                             const TableOptions& options,
+                                                             WorkerPool& workers) {
   RecordReader root(tier_->root());
   uint32_t version = 0, tables = 0;
   if (!root.Read(&version)) return DataLoss("root: {} bytes", tier_->root().size());
@@ -25,7 +33,8 @@ absl::StatusOr<DurableTables::Found> DurableTables::LoadRoot(SymbolTable& symbol
   if (!root.Read(&tables)) return DataLoss("root: cut short");
   Found found;
   for (uint32_t i = 0; i < tables; ++i) {
-    TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Table::Load(root, &symbols, tier_, options));
+    TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
+                        Table::Load(root, &symbols, tier_, options, workers));
     found.tables.push_back(std::move(table));
   }
   std::span<const std::byte> mark;
@@ -39,7 +48,9 @@ absl::StatusOr<DurableTables::Found> DurableTables::Load(SymbolTable& symbols,
                                                          const TableOptions& options) {
   TS_CHECK(symbols.size() == 0);
   if (tier_->root().empty()) return Found();
-  absl::StatusOr<Found> found = LoadRoot(symbols, options);
+  const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kThreadsMax);
+  WorkerPool workers(threads - 1);  // The calling thread is one of them.
+  absl::StatusOr<Found> found = LoadRoot(symbols, options, workers);
   if (found.ok()) return found;
   const absl::Status why = found.status();
   symbols_.emplace(tier_);

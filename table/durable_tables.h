@@ -6,18 +6,27 @@
 // A commit makes these parts durable together. Each row and name is written once:
 //
 //   names     names that were interned since the last commit (durable_symbols.h)
-//   columns   bytes of the new rows, and the locations of new chunks (column.h, durable_list.h)
+//   columns   bytes of the new rows, the locations of new chunks, and the checksums of chunks that
+//             are full now (column.h, durable_list.h)
 //   index     locations of new blocks. At a checkpoint also the postings since the last checkpoint
 //             and each symbol's count (symbol_index_save.cc). Checkpoints are 131,072 rows apart,
 //             or 1,048,576 if a flush is an msync
-//   root      schema, row count and locations of each table; the caller's mark
+//   root      schema, row count, locations and checksums of each table; the caller's mark
 //
 // Only the root makes the other parts valid: data after the counts in the root was never committed,
 // and is overwritten. So a commit writes the bytes of the new rows and takes about 20 flushes.
 //
-// Loading maps the rows. It reads the index and the symbol column once (12 bytes a row) to check
-// them, because their values are used as addresses of memory. Rows since the last checkpoint are
-// indexed again from their columns.
+// Every committed byte has a CRC32C, so that a bit that the medium changed is never an answer. A
+// commit reads the new rows once to continue their checksums. These describe the committed rows
+// only, because the power may fail when later ones have already reached the medium:
+//
+//   chunk     | committed rows                  | later rows ... |
+//   checksum  |<- in the root until it is full->|
+//
+// Loading maps the rows, and reads all of them and the index once to compare the checksums, on
+// several threads. If anything disagrees, nothing is used. Row numbers, names and places are
+// checked as well, because they are used as addresses of memory. Rows since the last checkpoint
+// are indexed again from their columns.
 //
 // The mark is the caller's position in the log after the committed rows. It is stored in the root
 // together with the row counts, so the two always match.
@@ -49,8 +58,9 @@ class DurableTables {
     std::vector<std::byte> mark;
   };
   // Returns the tables and the mark of the last commit; both are empty if the tier is new.
-  // `symbols` must not have names yet. kDataLoss, with the reason, if the content is damaged or of
-  // another version; the tier is then emptied.
+  // `symbols` must not have names yet. kDataLoss, with file, offset, table, column and rows, if
+  // the content is damaged; the tier is then emptied.
+  // Cost: reads all rows and the index once.
   absl::StatusOr<Found> Load(SymbolTable& symbols, const TableOptions& options);
 
   enum class Index {
@@ -67,7 +77,8 @@ class DurableTables {
   mem::PersistentTier& tier() const { return *tier_; }
 
  private:
-  absl::StatusOr<Found> LoadRoot(SymbolTable& symbols, const TableOptions& options);
+  absl::StatusOr<Found> LoadRoot(SymbolTable& symbols, const TableOptions& options,
+                                 WorkerPool& workers);
 
   mem::PersistentTier* const tier_;
   std::optional<DurableSymbols> symbols_;

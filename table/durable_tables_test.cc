@@ -1,5 +1,6 @@
 #include "table/durable_tables.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -261,15 +262,17 @@ TEST_F(DurableTablesTest, TakesNoMoreMemoryWithEachProcess) {
   }
 }
 
-// Goal: a flipped byte anywhere in the pages never leads a query out of the table. Method: changes
-// bytes of all pages one at a time, and reads what loads.
+// Goal: a flipped bit anywhere in the pages is found, or changes nothing. Method: changes bits of
+// all pages one at a time, and reads what loads.
 TEST_F(DurableTablesTest, SurvivesDamagedPages) {
   std::mt19937_64 rng(9);
+  std::vector<Row> rows;
   {
     Process process = Start(options_);
     Table& table = process.MakeTable("trade", table_options_);
     int64_t time = 0;
-    ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 3000, time)).view()).ok());
+    rows = RandomRows(rng, 3000, time);
+    ASSERT_TRUE(table.Append(RowBatch(rows).view()).ok());
     ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
   }
   const std::string good = path_ + "/good";
@@ -296,16 +299,126 @@ TEST_F(DurableTablesTest, SurvivesDamagedPages) {
       EXPECT_EQ(process.loaded.code(), absl::StatusCode::kDataLoss) << process.loaded;
       continue;
     }
-    for (const auto& table : process.tables) {
-      EXPECT_LE(RowsOf(*table).size(), 3000u);
-      const Snapshot snapshot = table->TakeSnapshot();
-      for (SymbolId id = 0; id < process.symbols->size(); ++id) {
-        const Postings postings = *snapshot.RowsOf(id);
-        for (const PostingRun& run : postings.runs) {
-          for (const uint32_t row : run.rows) ASSERT_LT(row, 3000u);
+    ASSERT_EQ(process.tables.size(), 1u);
+    ASSERT_EQ(RowsOf(*process.tables[0]), rows);
+    ExpectIndexOf(*process.tables[0], rows);
+  }
+}
+
+// Goal: a changed link between two blocks of a list is found. Method: more chunks than one block of
+// a list has words. Changes each word of the file that may be such a link: it is at the start of a
+// block and holds the place of one.
+TEST_F(DurableTablesTest, FindsADamagedLinkOfAList) {
+  std::mt19937_64 rng(9);
+  std::vector<Row> rows;
+  {
+    Process process = Start(options_);
+    Table& table = process.MakeTable("trade", table_options_);
+    int64_t time = 0;
+    rows = RandomRows(rng, 33'000, time);  // 516 chunks, and 511 words in a block.
+    ASSERT_TRUE(table.Append(RowBatch(rows).view()).ok());
+    ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
+  }
+  const std::string file = path_ + "/rdb.tier";
+  std::string good(std::filesystem::file_size(file), 0);
+  std::ifstream(file, std::ios::binary)
+      .read(good.data(), static_cast<std::streamsize>(good.size()));
+  int found = 0;
+  for (size_t at = 2 * kMiB; at < good.size(); at += 4096) {
+    const uint64_t word = LoadLittle<uint64_t>(AsBytes(good).data() + at);
+    if (word < 4097 || (word - 1) % 4096 != 0 || word > good.size()) continue;
+    SCOPED_TRACE(at);
+    std::string damaged = good;
+    damaged[at + 1] = static_cast<char>(damaged[at + 1] ^ 0x10);  // The block before or after.
+    std::ofstream(file, std::ios::binary) << damaged;
+    const Process process = Start(options_);
+    if (process.loaded.ok()) {
+      ASSERT_EQ(RowsOf(*process.tables[0]), rows);
+      continue;
+    }
+    ++found;
+    EXPECT_THAT(std::string(Message(process.loaded)), testing::HasSubstr(" of a list disagrees: "));
+  }
+  EXPECT_GE(found, 8);  // Chunks and checksums of four columns.
+}
+
+// Goal: a changed value is found, and the error says where it is. Method: stores a price and a text
+// of known bytes, and changes them in the file.
+TEST_F(DurableTablesTest, NamesADamagedValue) {
+  {
+    Process process = Start(options_);
+    Table& table = process.MakeTable("trade", table_options_);
+    std::vector<Row> rows;
+    for (int64_t i = 0; i < 100; ++i) rows.push_back({i, "A", 1, "text"});
+    rows[70].price = 8.0625;
+    rows[71].text = "needle";
+    ASSERT_TRUE(table.Append(RowBatch(rows).view()).ok());
+    ASSERT_TRUE(process.Commit("mark").ok());
+  }
+  const std::string file = path_ + "/rdb.tier";
+  std::string good(std::filesystem::file_size(file), 0);
+  std::ifstream(file, std::ios::binary)
+      .read(good.data(), static_cast<std::streamsize>(good.size()));
+  const auto error_after = [&](size_t at) {
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    std::ofstream(file, std::ios::binary) << damaged;
+    return std::string(Message(Start(options_).loaded));
+  };
+  const double price = 8.0625;
+  const size_t price_at = good.find(std::string_view(reinterpret_cast<const char*>(&price), 8));
+  ASSERT_NE(price_at, std::string::npos);
+  // Rows 64 to 99 are in the table's second chunk, and price_at is row 70.
+  EXPECT_EQ(error_after(price_at + 7),
+            fmt::format("table trade: price: rows 64 to 99: {}: 288 bytes at byte {}: the checksum "
+                        "of the rows disagrees",
+                        file, price_at - 6 * 8));
+  EXPECT_THAT(error_after(good.find("needle") + 2),
+              testing::MatchesRegex(
+                  "table trade: text: rows 64 to 99: .*/rdb.tier: .* bytes at byte .*: the "
+                  "checksum of the values from there on disagrees"));
+}
+
+// Goal: a changed row number or coarse time of the index is found. Method: changes every fifth word
+// of the postings of one symbol.
+TEST_F(DurableTablesTest, FindsADamagedPosting) {
+  std::mt19937_64 rng(4);
+  std::vector<Row> rows;
+  std::vector<size_t> places;
+  {
+    Process process = Start(options_);
+    Table& table = process.MakeTable("trade", table_options_);
+    int64_t time = 0;
+    rows = RandomRows(rng, 500, time);
+    ASSERT_TRUE(table.Append(RowBatch(rows).view()).ok());
+    ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
+    const Postings postings = *table.TakeSnapshot().RowsOf(*process.symbols->Find("s1"));
+    ASSERT_GT(postings.rows, 20u);
+    for (const PostingRun& run : postings.runs) {
+      for (const std::span<const uint32_t> part : {run.rows, run.coarse}) {
+        for (const uint32_t& word : part) {
+          places.push_back(2 * kMiB +
+                           process.tier->OffsetOf(reinterpret_cast<const std::byte*>(&word)));
         }
       }
     }
+  }
+  const std::string good = path_ + "/good";
+  std::filesystem::copy_file(path_ + "/rdb.tier", good);
+  for (size_t i = 0; i < places.size(); i += 5) {
+    SCOPED_TRACE(places[i]);
+    std::filesystem::copy_file(good, path_ + "/rdb.tier",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::fstream file(path_ + "/rdb.tier", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(places[i]));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(places[i]));
+    file.put(static_cast<char>(byte ^ 1));
+    file.close();
+    EXPECT_THAT(std::string(Message(Start(options_).loaded)),
+                testing::MatchesRegex("table trade: index: symbol [0-9]+: the checksum of [0-9]+ "
+                                      "postings in [0-9]+ blocks disagrees, the first is "
+                                      ".*/rdb.tier: 512 bytes at byte [0-9]+"));
   }
 }
 

@@ -71,7 +71,7 @@ absl::Status SymbolIndex::AddBlock(size_t slot, List& list) {
   TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
   auto* const block = new (memory) Block{0};
   if (durable_ != nullptr) {
-    if (const absl::Status noted = NoteBlock(slot, list, block); !noted.ok()) {
+    if (const absl::Status noted = NoteBlock(slot, block); !noted.ok()) {
       tier_->Free(memory, bytes);
       return noted;
     }
@@ -83,7 +83,6 @@ absl::Status SymbolIndex::AddBlock(size_t slot, List& list) {
     list.tail_capacity = CapacityOf(0);
   } else {
     SetNext(list.last, block);
-    if (durable_ != nullptr) FlushLink(list.last);
   }
   list.last = block;
   if (list.blocks < kGrowingBlocks) ++list.blocks;

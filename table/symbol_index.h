@@ -44,6 +44,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
+#include "base/worker_pool.h"
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "table/column.h"
@@ -175,8 +176,8 @@ class SymbolIndex {
   void Save(ByteBuffer& root, size_t rows, bool whole);
   // Restores the saved state into an empty index, and returns how many of the table's `end_row`
   // rows it covers. The time column must have its rows already. kDataLoss if the tier lacks the
-  // state.
-  absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row);
+  // state, or if its checksums disagree. The workers help to compare these.
+  absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row, WorkerPool& workers);
 
  private:
   struct Durable;
@@ -226,15 +227,16 @@ class SymbolIndex {
   }
   void ChooseBase(std::span<const int64_t> time_ns);
   absl::Status AddBlock(size_t slot, List& list);
-  absl::Status NoteBlock(size_t slot, const List& list, const Block* block);
-  void FlushLink(const Block* block);
+  absl::Status NoteBlock(size_t slot, const Block* block);
   void NextTail(List& list);
   void MakeDurable(mem::PersistentTier* tier);
   void FlushPostings(size_t slot);
   absl::Status ReservePlaces(size_t lists);
   absl::Status Checkpoint(size_t rows);
-  absl::Status LoadFirsts(RecordReader& root);
-  absl::Status LoadList(size_t slot, uint32_t count, size_t end_row);
+  struct Entry;
+  absl::Status LoadRecord(RecordReader& root, size_t end_row);
+  absl::Status LoadBlocks();
+  absl::Status LoadList(size_t slot, const Entry& entry);
 
   static constexpr size_t kDoublings = 11;  // Block sizes up to 1 MiB.
   // Blocks of each size before the next size. For the 8,000 symbols of a Zipf day, one would use

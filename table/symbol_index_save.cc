@@ -5,18 +5,19 @@
 // new postings lie together, and the rows since the last checkpoint are put into the index again
 // when it is loaded: their symbols and times are in the columns.
 //
-//   entry of a symbol   | count | unsorted |
+//   entry of a symbol   | count | unsorted | CRC32C of the rows | CRC32C of the coarse times |
 //
-// A checkpoint flushes the postings that came since the last one, writes the entries of all symbols
-// to one of two places in turn, and is taken over by the root that names its place. Postings behind
-// an entry's count are written over.
+// A checkpoint flushes the postings that were added since the last one, and continues their
+// checksums. It writes the entries of all symbols to one of two places in turn; the root names the
+// place, and has a checksum of the entries. Postings after an entry's count are overwritten.
 //
-// Blocks are made durable when they are made: a list has the first one of each symbol, and each has
-// the link to its next. So a commit knows of every block that was allocated before it, and a link
-// that got to the medium without its commit leads to what the tier does not call an allocation.
+// Each new block is added to a list, which has a checksum: symbol and place. Every commit includes
+// the list, so each block that the tier regards as allocated has an owner. The links in blocks are
+// only for the running process. They are never flushed, and are set again from the list when the
+// index is loaded.
 //
-// Loading follows every link and looks at every row number: what is not damaged by then cannot lead
-// a query out of the table. That reads the index once, 8 bytes a row.
+// Loading reads the index once, 8 bytes a row, to compare the checksums. It also checks that row
+// numbers ascend and are in the table, because queries use them as addresses.
 
 #include <algorithm>
 #include <cstring>
@@ -36,28 +37,33 @@ constexpr size_t kCheckpointRowsMsync = size_t{1} << 20;
 
 constexpr size_t kPlaceSymbolsMin = 1024;
 
-struct Entry {
-  uint32_t count;
-  uint32_t unsorted;
-};
+// Symbols whose postings a worker compares with their checksums at a time.
+constexpr size_t kSlotsPerTask = 64;
 
-// Packs a symbol's first block into a word of a DurableList: its link in units of 256 bytes behind
-// the symbol's slot.
+// Packs a block into a word of a DurableList: the slot of its symbol, then its link in units of 256
+// bytes.
 constexpr int kLinkUnitShift = 8;
 constexpr int kLinkBits = 36;
 constexpr size_t kSlotsMax = size_t{1} << (64 - kLinkBits);
 
-uint64_t FirstWord(size_t slot, uint64_t link) {
+uint64_t PostingsWord(size_t slot, uint64_t link) {
   return uint64_t{slot} << kLinkBits | link >> kLinkUnitShift;
 }
 
 }  // namespace
 
+struct SymbolIndex::Entry {
+  uint32_t count;
+  uint32_t unsorted;
+  uint32_t rows_crc;
+  uint32_t coarse_crc;
+};
+
 // Members that only an index in a persistent tier needs.
 struct SymbolIndex::Durable {
   explicit Durable(mem::PersistentTier* of)
       : tier(of),
-        firsts(of),
+        blocks(of),
         checkpoint_rows(of->CommitStats().msync ? kCheckpointRowsMsync : kCheckpointRows) {}
   ~Durable() {
     for (const Place& place : places) {
@@ -65,12 +71,14 @@ struct SymbolIndex::Durable {
     }
   }
 
-  // How far a symbol's postings are flushed.
+  // How far a symbol's postings are flushed, and the checksums up to there.
   struct Cursor {
     Block* block = nullptr;
     size_t number = 0;
     uint32_t used = 0;
     uint32_t count = 0;
+    uint32_t rows_crc = 0;
+    uint32_t coarse_crc = 0;
   };
   struct Place {
     std::byte* memory = nullptr;
@@ -78,7 +86,7 @@ struct SymbolIndex::Durable {
   };
 
   mem::PersistentTier* const tier;
-  DurableList firsts;  // By order of appearance, see FirstWord.
+  DurableList blocks;  // In the order in which they were added, see PostingsWord.
   const size_t checkpoint_rows;
   std::vector<Cursor> cursors;  // By SlotOf.
   Place places[2];
@@ -97,15 +105,9 @@ void SymbolIndex::MakeDurable(mem::PersistentTier* tier) {
   link_base_ = reinterpret_cast<uintptr_t>(tier->base()) - mem::Tier::kSmallestBytes;
 }
 
-void SymbolIndex::FlushLink(const Block* block) {
-  durable_->tier->Flush(reinterpret_cast<const std::byte*>(block), sizeof(Block));
-}
-
-absl::Status SymbolIndex::NoteBlock(size_t slot, const List& list, const Block* block) {
+absl::Status SymbolIndex::NoteBlock(size_t slot, const Block* block) {
   if (slot >= kSlotsMax) return ResourceExhausted("more than {} symbols", kSlotsMax);
-  FlushLink(block);
-  return list.last == nullptr ? durable_->firsts.Append(FirstWord(slot, LinkOf(block)))
-                              : absl::OkStatus();
+  return durable_->blocks.Append(PostingsWord(slot, LinkOf(block)));
 }
 
 void SymbolIndex::FlushPostings(size_t slot) {
@@ -118,12 +120,13 @@ void SymbolIndex::FlushPostings(size_t slot) {
     const bool is_tail = cursor.block == list.tail;
     const uint32_t capacity = CapacityOf(cursor.number);
     const uint32_t end = is_tail ? list.tail_used : capacity;
-    const size_t bytes = (end - cursor.used) * sizeof(uint32_t);
-    const auto flush = [&](const uint32_t* from) {
-      durable_->tier->Flush(reinterpret_cast<const std::byte*>(from + cursor.used), bytes);
+    const auto flush = [&](const uint32_t* from, uint32_t& crc) {
+      const auto bytes = std::as_bytes(std::span(from + cursor.used, from + end));
+      crc = ExtendCrc32c(crc, bytes);
+      durable_->tier->Flush(bytes.data(), bytes.size());
     };
-    if (times_ != nullptr) flush(CoarseOf(cursor.block));
-    flush(RowsOf(cursor.block, capacity));
+    if (times_ != nullptr) flush(CoarseOf(cursor.block), cursor.coarse_crc);
+    flush(RowsOf(cursor.block, capacity), cursor.rows_crc);
     cursor.used = end;
     if (is_tail) break;
     cursor.block = NextOf(cursor.block);
@@ -160,9 +163,9 @@ absl::Status SymbolIndex::Checkpoint(size_t rows) {
   auto* const entries = reinterpret_cast<Entry*>(place.memory);
   for (size_t slot = 0; slot < lists; ++slot) {
     FlushPostings(slot);
-    const List& list = lists_[slot];
-    const uint32_t count = list.count.load(std::memory_order_relaxed);
-    entries[slot] = {count, list.unsorted.load(std::memory_order_relaxed) ? 1u : 0u};
+    const Durable::Cursor& cursor = durable_->cursors[slot];
+    const bool unsorted = lists_[slot].unsorted.load(std::memory_order_relaxed);
+    entries[slot] = {cursor.count, unsorted ? 1u : 0u, cursor.rows_crc, cursor.coarse_crc};
   }
   durable_->tier->Flush(place.memory, bytes);
   durable_->current = 1 - durable_->current;
@@ -179,7 +182,7 @@ void SymbolIndex::Save(ByteBuffer& root, size_t rows, bool whole) {
   if (since >= durable_->checkpoint_rows || (whole && since > 0)) {
     Checkpoint(rows).IgnoreError();
   }
-  durable_->firsts.Save(root);
+  durable_->blocks.Save(root);
   for (const Durable::Place& place : durable_->places) {
     root.AppendLittle(place.memory == nullptr ? uint64_t{0}
                                               : durable_->tier->OffsetOf(place.memory));
@@ -192,9 +195,33 @@ void SymbolIndex::Save(ByteBuffer& root, size_t rows, bool whole) {
   root.AppendLittle(base_ns_.load(std::memory_order_relaxed));
 }
 
-absl::StatusOr<size_t> SymbolIndex::Load(RecordReader& root, size_t end_row) {
-  TS_RETURN_IF_ERROR(LoadFirsts(root));
-  const absl::Status cut_short = DataLoss("index: the record is cut short");
+absl::StatusOr<size_t> SymbolIndex::Load(RecordReader& root, size_t end_row, WorkerPool& workers) {
+  TS_RETURN_IF_ERROR(Annotate(LoadRecord(root, end_row), "index"));
+  TS_RETURN_IF_ERROR(Annotate(LoadBlocks(), "index"));
+  const size_t slots = std::max<size_t>(durable_->lists, lists_.reserved());
+  lists_.Reserve(slots);
+  durable_->cursors.resize(slots);
+  const std::byte* const entries = durable_->places[durable_->current].memory;
+  const auto load = [&](size_t task) -> absl::Status {
+    const size_t end = std::min(slots, (task + 1) * kSlotsPerTask);
+    for (size_t slot = task * kSlotsPerTask; slot < end; ++slot) {
+      Entry entry{};
+      if (slot < durable_->lists) {
+        std::memcpy(&entry, entries + slot * sizeof(Entry), sizeof(entry));
+      }
+      TS_RETURN_IF_ERROR(LoadList(slot, entry));
+    }
+    return absl::OkStatus();
+  };
+  const size_t tasks = (slots + kSlotsPerTask - 1) / kSlotsPerTask;
+  TS_RETURN_IF_ERROR(Annotate(workers.ParallelFor(tasks, load), "index"));
+  list_count_.store(slots, std::memory_order_release);
+  return durable_->rows;
+}
+
+absl::Status SymbolIndex::LoadRecord(RecordReader& root, size_t end_row) {
+  TS_RETURN_IF_ERROR(durable_->blocks.Load(root));
+  const absl::Status cut_short = DataLoss("the record is cut short");
   for (Durable::Place& place : durable_->places) {
     uint64_t offset = 0, bytes = 0;
     if (!root.Read(&offset) || !root.Read(&bytes)) return cut_short;
@@ -210,97 +237,103 @@ absl::StatusOr<size_t> SymbolIndex::Load(RecordReader& root, size_t end_row) {
       !root.Read(&base_ns)) {
     return cut_short;
   }
-  durable_->current = current & 1;
-  const Durable::Place& place = durable_->places[durable_->current];
+  const Durable::Place& place = durable_->places[current & 1];
   if (rows > end_row || lists > place.bytes / sizeof(Entry)) {
-    return DataLoss("index: {} rows and {} symbols, the table has {} rows and {} bytes of entries",
-                    rows, lists, end_row, place.bytes);
+    return DataLoss("{} rows and {} symbols, the table has {} rows and {} bytes of entries", rows,
+                    lists, end_row, place.bytes);
   }
-  base_ns_.store(base_ns, std::memory_order_relaxed);
   const size_t bytes = lists * sizeof(Entry);
   if (lists > 0 && Crc32c({place.memory, bytes}) != crc) {
-    return DataLoss("index: the checksum of its entries disagrees");
+    return DataLoss("{}: the checksum of the entries of {} symbols disagrees",
+                    durable_->tier->PlaceOf(place.memory, bytes), lists);
   }
-  const size_t slots = std::max<size_t>(lists, lists_.reserved());
-  lists_.Reserve(slots);
-  durable_->cursors.resize(slots);
-  for (size_t slot = 0; slot < slots; ++slot) {
-    Entry entry{};
-    if (slot < lists) std::memcpy(&entry, place.memory + slot * sizeof(Entry), sizeof(entry));
-    TS_RETURN_IF_ERROR(LoadList(slot, entry.count, rows));
-    lists_[slot].unsorted.store(entry.unsorted != 0, std::memory_order_relaxed);
-  }
+  durable_->current = current & 1;
   durable_->rows = rows;
   durable_->lists = lists;
   durable_->crc = crc;
-  list_count_.store(slots, std::memory_order_release);
-  return rows;
+  base_ns_.store(base_ns, std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
-absl::Status SymbolIndex::LoadFirsts(RecordReader& root) {
-  TS_RETURN_IF_ERROR(Annotate(durable_->firsts.Load(root), "index"));
-  for (size_t i = 0; i < durable_->firsts.size(); ++i) {
-    const uint64_t word = durable_->firsts[i];
+// Links each symbol's blocks in their order. Links that are right already are not written, which
+// would only cost writes to the medium.
+absl::Status SymbolIndex::LoadBlocks() {
+  for (size_t i = 0; i < durable_->blocks.size(); ++i) {
+    const uint64_t word = durable_->blocks[i];
     const uint64_t link = (word & ((uint64_t{1} << kLinkBits) - 1)) << kLinkUnitShift;
     const size_t slot = word >> kLinkBits;
-    TS_ASSIGN_OR_RETURN(std::byte * memory,
-                        durable_->tier->Find(link - mem::Tier::kSmallestBytes, BlockBytes(0)));
     lists_.Reserve(slot + 1);
-    lists_[slot].first = reinterpret_cast<Block*>(memory);
+    List& list = lists_[slot];
+    const size_t bytes = BlockBytes(list.blocks);
+    TS_ASSIGN_OR_RETURN(std::byte * memory,
+                        durable_->tier->Find(link - mem::Tier::kSmallestBytes, bytes));
+    auto* const block = reinterpret_cast<Block*>(memory);
+    if (list.last == nullptr) {
+      list.first = block;
+    } else if (list.last->next != LinkOf(block)) {
+      SetNext(list.last, block);
+    }
+    list.last = block;
+    list.room += CapacityOf(list.blocks);
+    if (list.blocks < kGrowingBlocks) ++list.blocks;
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  for (size_t slot = 0; slot < lists_.reserved(); ++slot) {
+    Block* const last = lists_[slot].last;
+    if (last != nullptr && last->next != 0) SetNext(last, nullptr);
   }
   return absl::OkStatus();
 }
 
-// Takes over a symbol's blocks and the first `count` of its postings, whose rows are below
-// `end_row`.
-absl::Status SymbolIndex::LoadList(size_t slot, uint32_t count, size_t end_row) {
+// Takes over the postings of a checkpoint into a list that has its blocks.
+absl::Status SymbolIndex::LoadList(size_t slot, const Entry& entry) {
   List& list = lists_[slot];
-  uint32_t left = count;
+  Durable::Cursor& cursor = durable_->cursors[slot];
+  uint32_t left = entry.count;
   int64_t last_row = -1;
+  bool ascend = true;
   size_t number = 0;
-  for (Block* block = list.first; block != nullptr; ++number) {
+  for (Block* block = list.first; block != nullptr && (left > 0 || number == 0); ++number) {
     const uint32_t capacity = CapacityOf(number);
     const uint32_t used = std::min(left, capacity);
-    const uint32_t* const rows = RowsOf(block, capacity);
-    bool ascend = true;
-    for (uint32_t i = 0; i < used; ++i) {
-      ascend &= int64_t{rows[i]} > last_row;
-      last_row = rows[i];
+    const std::span<const uint32_t> rows(RowsOf(block, capacity), used);
+    for (const uint32_t row : rows) {
+      ascend &= int64_t{row} > last_row;
+      last_row = row;
     }
-    if (!ascend || last_row >= static_cast<int64_t>(end_row)) {
-      return DataLoss("index: rows of symbol {} do not ascend below {}", slot, end_row);
+    const uint32_t rows_crc = ExtendCrc32c(cursor.rows_crc, std::as_bytes(rows));
+    uint32_t coarse_crc = 0;
+    if (times_ != nullptr) {
+      coarse_crc = ExtendCrc32c(cursor.coarse_crc,
+                                std::as_bytes(std::span<const uint32_t>(CoarseOf(block), used)));
     }
+    cursor = {block, number, used, entry.count, rows_crc, coarse_crc};
+    list.tail = block;
+    list.tail_number = static_cast<uint8_t>(std::min(number, kGrowingBlocks));
+    list.tail_capacity = capacity;
+    list.tail_used = used;
     left -= used;
-    if (used > 0 || number == 0) {
-      list.tail = block;
-      list.tail_number = static_cast<uint8_t>(std::min(number, kGrowingBlocks));
-      list.tail_capacity = capacity;
-      list.tail_used = used;
-      durable_->cursors[slot] = {block, number, used, count};
-    }
-    list.room += capacity - used;
-    list.last = block;
-    bytes_.fetch_add(BlockBytes(number), std::memory_order_relaxed);
-    // After the committed postings there may be a link that was never committed.
-    Block* next = NextOf(block);
-    if (next != nullptr &&
-        !durable_->tier->Find(block->next - mem::Tier::kSmallestBytes, BlockBytes(number + 1))
-             .ok()) {
-      next = nullptr;
-      SetNext(block, nullptr);
-      FlushLink(block);
-    }
-    block = next;
+    block = NextOf(block);
   }
-  if (left > 0) return DataLoss("index: symbol {} lacks {} of {} postings", slot, left, count);
-  list.blocks = static_cast<uint8_t>(std::min(number, kGrowingBlocks));
-  if (count == 0) return absl::OkStatus();
+  if (left > 0) return DataLoss("symbol {} lacks {} of {} postings", slot, left, entry.count);
+  if (entry.count == 0) return absl::OkStatus();
+  if (cursor.rows_crc != entry.rows_crc || cursor.coarse_crc != entry.coarse_crc) {
+    return DataLoss(
+        "symbol {}: the checksum of {} postings in {} blocks disagrees, the first is {}", slot,
+        entry.count, number,
+        durable_->tier->PlaceOf(reinterpret_cast<const std::byte*>(list.first), BlockBytes(0)));
+  }
+  if (!ascend || last_row >= static_cast<int64_t>(durable_->rows)) {
+    return DataLoss("rows of symbol {} do not ascend below {}", slot, durable_->rows);
+  }
   if (times_ != nullptr) {
     list.last_ns = PostingTimes(times_, 0).ExactNs(static_cast<uint32_t>(last_row));
   }
+  list.room -= entry.count;
+  list.unsorted.store(entry.unsorted != 0, std::memory_order_relaxed);
   list.first_row = RowsOf(list.first, CapacityOf(0))[0];
   list.last_row.store(static_cast<uint32_t>(last_row), std::memory_order_relaxed);
-  list.count.store(count, std::memory_order_relaxed);
+  list.count.store(entry.count, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

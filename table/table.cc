@@ -146,7 +146,8 @@ struct Table::Impl {
 
   absl::Status Append(const BatchView& batch);
   void Save(ByteBuffer& root, bool whole_index);
-  absl::Status LoadRows(RecordReader& root, size_t loaded);
+  absl::Status LoadRows(RecordReader& root, size_t loaded, WorkerPool& workers);
+  absl::Status VerifyColumns(size_t loaded, WorkerPool& workers) const;
   absl::Status Prepare(const BatchView& batch, size_t begin_row);
   absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
   void AppendIndex(size_t begin_row, size_t batch_rows);
@@ -306,15 +307,25 @@ void Table::Impl::Save(ByteBuffer& root, bool whole_index) {
   if (index != nullptr) index->Save(root, now, whole_index);
 }
 
-absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
+// Compares all columns with their checksums, a chunk per task.
+absl::Status Table::Impl::VerifyColumns(size_t loaded, WorkerPool& workers) const {
+  const size_t chunks = layout.Chunks(loaded);
+  return workers.ParallelFor(columns.size() * chunks, [&](size_t task) {
+    const size_t column = task / chunks;
+    return Annotate(columns[column].Verify(task % chunks, loaded), schema.columns[column].name);
+  });
+}
+
+absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded, WorkerPool& workers) {
   for (size_t i = 0; i < columns.size(); ++i) {
     TS_RETURN_IF_ERROR(Annotate(columns[i].Load(root, loaded), schema.columns[i].name));
   }
+  TS_RETURN_IF_ERROR(VerifyColumns(loaded, workers));
   saved_rows = loaded;
   // Reading all times would take the time that loading saves.
   chunk_times.Skip(layout.Chunks(loaded));
   if (index != nullptr) {
-    TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded));
+    TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded, workers));
     TS_RETURN_IF_ERROR(CheckSymbols(loaded));
     // Indexes the rows that came after the index was saved.
     TS_RETURN_IF_ERROR(ReserveIndex(indexed_rows, loaded - indexed_rows));
@@ -326,7 +337,8 @@ absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Load(RecordReader& root, SymbolTable* symbols,
                                                    mem::PersistentTier* tier,
-                                                   const TableOptions& options) {
+                                                   const TableOptions& options,
+                                                   WorkerPool& workers) {
   std::string name, columns;
   uint64_t rows_per_chunk = 0, rows = 0;
   uint8_t index = 0;
@@ -348,7 +360,7 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Load(RecordReader& root, SymbolTab
   if (rows > options.rows_max) {
     return DataLoss("{}: {} rows, expected {} at most", place, rows, options.rows_max);
   }
-  TS_RETURN_IF_ERROR(Annotate(table->impl_->LoadRows(root, rows), place));
+  TS_RETURN_IF_ERROR(Annotate(table->impl_->LoadRows(root, rows, workers), place));
   return table;
 }
 

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
+#include "base/worker_pool.h"
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "table/batch.h"
@@ -179,10 +180,13 @@ class Table : public std::enable_shared_from_this<Table> {
   // Flushes the rows since the last Save, and what their index needs if that is due or
   // `whole_index` is set; appends to a root what Load needs.
   void Save(ByteBuffer& root, bool whole_index);
-  // Restores the table of a record. kDataLoss if the tier lacks it.
+  // Restores the table of a record, and compares all of it with its checksums. kDataLoss, with
+  // file, offset, column and rows, if the tier lacks it or it is damaged. The workers help with
+  // the checksums.
   static absl::StatusOr<std::shared_ptr<Table>> Load(RecordReader& root, SymbolTable* symbols,
                                                      mem::PersistentTier* tier,
-                                                     const TableOptions& options);
+                                                     const TableOptions& options,
+                                                     WorkerPool& workers);
 
  private:
   friend class Snapshot;
