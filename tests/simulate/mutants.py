@@ -229,13 +229,14 @@ def main():
     parser.add_argument("--lives", type=int, default=10_000, help="lives of a mutant that is not noticed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at once")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/mutants", help="where to build")
+    parser.add_argument("--program", type=pathlib.Path, help="run this simulator instead of building one")
     options = parser.parse_args()
     mutants = parse(LIST.read_text(encoding="utf-8"))
     chosen = [mutant for mutant in mutants if not options.names or mutant.name in options.names]
     missing = set(options.names) - {mutant.name for mutant in chosen}
     if missing:
         raise Invalid(f"no such mutant: {', '.join(sorted(missing))}")
-    program = build(mutants, options.build.resolve(), options.jobs)
+    program = options.program or build(mutants, options.build.resolve(), options.jobs)
     results = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = {pool.submit(run, program, mutant, options.lives): mutant for mutant in chosen}
