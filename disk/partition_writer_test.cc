@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "base/worker_pool.h"
+#include "disk/database_check.h"
 #include "disk/partition_testing.h"
 #include "mem/tier.h"
 #include "table/batch_testing.h"
@@ -235,6 +237,10 @@ TEST(PartitionWriter, WritesWhatKdbWantsOfEmptyTables) {
   EXPECT_EQ(FileBytes(table + "price").size(), 16u);
   EXPECT_EQ(FileBytes(table + "note"), std::string("\xff\x01\0\0\0\0\0\0", 8));
   EXPECT_FALSE(FileExists(folder / "db/sym"));
+  WorkerPool none(0);
+  const absl::StatusOr<DatabaseCheck> check = CheckDatabase(folder / "db", none);
+  ASSERT_TRUE(check.ok()) << check.status();
+  EXPECT_TRUE(check->is_sound()) << check->findings.front().what;
 }
 
 // The rows of a table without `sym` are in order of time, and have its attribute.
