@@ -100,8 +100,8 @@ absl::Status CapturedDay::Fill(const CapturedDayOptions& options) {
   source_options.symbols = options.symbols;
   source_options.seed = options.seed;
   source_options.rows = options.quotes / kQuotesPerTrade * kEventsPerTrade;
-  source_options.rate =
-      static_cast<double>(source_options.rows) / static_cast<double>(kMarketDayNs / kNsPerSecond);
+  constexpr int64_t kMarketDayS = kMarketDayNs / kNsPerSecond;
+  source_options.rate = static_cast<double>(source_options.rows) / static_cast<double>(kMarketDayS);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, source_options.Open());
   Log log;
   if (!options.log_path.empty()) TS_RETURN_IF_ERROR(log.Open(options.log_path));
