@@ -61,7 +61,7 @@ StackOptions DrawOptions(Random& random, std::string folder) {
 
 // Kinds of trouble; a life has some of them.
 struct Troubles {
-  bool deaths, power_cuts, resets, stalls, stops;
+  bool deaths, power_cuts, resets, stalls, stops, clocks;
 };
 
 class Life {
@@ -82,6 +82,7 @@ class Life {
   void StartStack();
   void PlanTrouble(int64_t roll_ns, bool calm);
   void Trouble(int kind);
+  void SetClock();
   bool HasConverged();
   std::string WhatIsMissing();
   template <typename T>
@@ -251,9 +252,20 @@ void Life::Trouble(int kind) {
     case 5:
       return world_.Stall(*world_.processes()[random_.Below(world_.processes().size())],
                           random_.Between(kMs, kStallNsMax));
-    default:
+    case 6:
       return world_.StopInOrder(process);
+    default:
+      return SetClock();
   }
+}
+
+// Sets a machine's clock, or sets it right.
+void Life::SetClock() {
+  const auto most_ns = OneOf<int64_t>(random_, {kSecond, 60 * kSecond, 6 * 3600 * kSecond});
+  const int64_t ahead_ns = random_.OneIn(3) ? 0 : random_.Between(-most_ns, most_ns);
+  const bool has_disk = random_.OneIn(2);
+  LogInfo("simulated clock has_disk={} ahead_ms={}", has_disk, ahead_ns / kMs);
+  world_.clock_of(has_disk).set_ahead_ns(ahead_ns);
 }
 
 // Times are of the wall clock.
@@ -270,6 +282,8 @@ void Life::PlanTrouble(int64_t roll_ns, bool calm) {
   if (troubles_.resets) plan(4, 8);
   if (troubles_.stalls) plan(5, 4);
   if (troubles_.stops) plan(6, 2);
+  // A day that a wrong clock ends is not calm.
+  if (troubles_.clocks && !calm) plan(7, 4);
 }
 
 // ---- the end
@@ -323,7 +337,10 @@ LifeReport Life::Run() {
                .power_cuts = random_.OneIn(2),
                .resets = random_.OneIn(2),
                .stalls = random_.OneIn(3),
-               .stops = random_.OneIn(3)};
+               .stops = random_.OneIn(3),
+               .clocks = random_.OneIn(4)};
+  // What a power cut took is recognised by its age, which a clock that was set hides.
+  if (troubles_.power_cuts) troubles_.clocks = false;
   const bool slow = random_.OneIn(3), in_parts = random_.OneIn(3);
   const auto wall = [this](int64_t ns) { return ns - world_.NowNs(); };
   for (const int64_t roll_ns : rolls_ns_) {
@@ -352,6 +369,7 @@ LifeReport Life::Run() {
     };
     world_.RunUntil(has_failed, wall(roll_ns + kAfter));
     if (!oracle_->failure().empty()) break;
+    for (const bool has_disk : {false, true}) world_.clock_of(has_disk).set_ahead_ns(0);
   }
   world_.CallOffTrouble();
   world_.set_restart_ns_max(200 * kMs);

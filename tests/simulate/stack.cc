@@ -1,5 +1,6 @@
 #include "tests/simulate/stack.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/logging.h"
@@ -52,9 +53,9 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
   plant.publish_bytes = options.batch_bytes;
   plant.live_queue_bytes = options.live_queue_bytes;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
-                      tickerplant::Tickerplant::Open(std::move(plant), day, &process.world()));
+                      tickerplant::Tickerplant::Open(std::move(plant), day, &process.clock()));
   auto program = std::make_unique<TickerplantProgram>();
-  const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.world().NowNs());
+  const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.clock().NowNs());
   program->service = std::make_unique<tickerplant::TickerplantService>(
       process.loop(), std::move(tickerplant), batches, [&process](const absl::Status& why) {
         LogError("tickerplant ends error=\"{}\"", Message(why));
@@ -75,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartAggEngine(Process& process,
   auto program = std::make_unique<AggEngineProgram>();
   program->tier = mem::MakeDramTier("state");
   program->engine = std::make_unique<aggengine::Engine>(
-      aggengine::EngineOptions{.bars = BarSpecs()}, program->tier.get(), &process.world());
+      aggengine::EngineOptions{.bars = BarSpecs()}, program->tier.get(), &process.clock());
   aggengine::ServiceOptions service;
   service.subscriber = SubscribeAs(process, options);
   service.publish_ns = options.bars_every_ns;
@@ -91,7 +92,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackO
   auto program = std::make_unique<RdbProgram>();
   program->tier = mem::MakeDramTier("dram");
   program->rdb = std::make_unique<rdb::Rdb>(rdb::RdbOptions{}, rdb::Placement(program->tier.get()),
-                                            &process.world());
+                                            &process.clock());
   program->rdb->Reopen();
   rdb::EndOfDayOptions days;
   days.database = options.Database();
@@ -130,7 +131,7 @@ class Teller final : public Program, public wire::ClientHandler {
       : rows_(plan.find("trade")->second),
         window_rows_(options.teller_window_rows),
         told_(told),
-        clock_(process.world()),
+        clock_(process.clock()),
         timer_(process.loop()),
         client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {
     told_.answers.resize(rows_.size(), Told::Answer::kNone);
@@ -151,7 +152,8 @@ class Teller final : public Program, public wire::ClientHandler {
   void SendNext() {
     wire::Connection* const connection = client_.connection();
     if (connection == nullptr || told_.next == rows_.size()) return;
-    const int64_t wait_ns = rows_[told_.next].due_ns - clock_.NowNs();
+    // Looks at the clock again, which may be set meanwhile.
+    const int64_t wait_ns = std::min(rows_[told_.next].due_ns - clock_.NowNs(), kNsPerSecond);
     if (wait_ns > 0) return timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { SendNext(); });
     const size_t n = told_.next++;
     const Value x = EncodeRows("trade", "teller", rows_, n, n + 1);

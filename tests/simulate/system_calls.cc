@@ -49,6 +49,12 @@ std::string PathIn(int directory, const char* name) {
   return full.starts_with(prefix) ? full.substr(prefix.size()) : full;
 }
 
+// The current process's clock.
+int64_t NowNs() {
+  const Process* const process = the_world->current();
+  return process == nullptr ? the_world->NowNs() : process->clock().NowNs();
+}
+
 int64_t ToNs(const timespec& time) { return int64_t{time.tv_sec} * kNsPerSecond + time.tv_nsec; }
 
 }  // namespace
@@ -158,7 +164,7 @@ int mkdir(const char* path, mode_t mode) noexcept {
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
   if (the_world == nullptr) return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
   const int64_t ns = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
-                         ? the_world->NowNs() + tickstack::kUnixNsOfKdbEpoch
+                         ? sim::NowNs() + tickstack::kUnixNsOfKdbEpoch
                          : the_world->MonotonicNs();
   time->tv_sec = ns / tickstack::kNsPerSecond;
   time->tv_nsec = ns % tickstack::kNsPerSecond;
@@ -196,10 +202,9 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const timespec* until) {
   if (the_world != nullptr) {
-    const int64_t offset_ns =
-        clock == CLOCK_REALTIME
-            ? the_world->MonotonicNs() - the_world->NowNs() - tickstack::kUnixNsOfKdbEpoch
-            : 0;
+    const int64_t offset_ns = clock == CLOCK_REALTIME ? the_world->MonotonicNs() - sim::NowNs() -
+                                                            tickstack::kUnixNsOfKdbEpoch
+                                                      : 0;
     return the_world->threads().Wait(condition, mutex, sim::ToNs(*until) + offset_ns);
   }
   static decltype(pthread_cond_clockwait)* cached = nullptr;

@@ -55,7 +55,7 @@ Process::Process(World& world, std::string name, bool has_disk, Start start)
 
 bool Process::is_stalled() const { return stalled_until_ns_ > world_.MonotonicNs(); }
 
-const Clock& Process::clock() const { return world_; }
+const Clock& Process::clock() const { return world_.clock_of(has_disk_); }
 
 std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) {
   return std::make_unique<World::PendingAlarm>(*this, std::move(function));
@@ -130,6 +130,7 @@ void World::CallOffTrouble() {
   CallOffDeaths();
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
   chances_ = {};
+  for (MachineClock* const clock : {&disk_clock_, &other_clock_}) clock->set_ahead_ns(0);
 }
 
 void World::Stall(Process& process, int64_t ns) { process.stalled_until_ns_ = monotonic_ns_ + ns; }

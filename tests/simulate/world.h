@@ -35,6 +35,19 @@ namespace tickstack::simulate {
 
 class World;
 
+// The clock of a machine, which somebody may set.
+class MachineClock final : public Clock {
+ public:
+  explicit MachineClock(const Clock& right) : right_(right) {}
+  int64_t NowNs() const override { return right_.NowNs() + ahead_ns_; }
+  int64_t MonotonicNs() const override { return right_.MonotonicNs(); }
+  void set_ahead_ns(int64_t ns) { ahead_ns_ = ns; }
+
+ private:
+  const Clock& right_;
+  int64_t ahead_ns_ = 0;
+};
+
 // The objects of a running process. Destroying them is how a killed process ends.
 class Program {
  public:
@@ -108,6 +121,8 @@ class World final : public Clock {
   int64_t MonotonicNs() const override { return monotonic_ns_; }
   void AdvanceTo(int64_t monotonic_ns);
   void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set it.
+  // The clock of the machine with the disk, or of the other one.
+  MachineClock& clock_of(bool has_disk) { return has_disk ? disk_clock_ : other_clock_; }
   std::string Boot() const { return "boot-" + std::to_string(boots_); }
 
   // A process that starts at once, and again after each death.
@@ -156,6 +171,7 @@ class World final : public Clock {
   Random random_;
   int64_t monotonic_ns_ = 1'000 * kNsPerSecond;
   int64_t wall_offset_ns_;
+  MachineClock disk_clock_{*this}, other_clock_{*this};
   Disk disk_;
   Threads threads_;
   wire::MemoryNetwork wires_;
