@@ -21,6 +21,7 @@ constexpr int64_t kSecond = kNsPerSecond;
 constexpr int64_t kBefore = 30 * kSecond;
 constexpr int64_t kAfter = 15 * kSecond;
 constexpr int64_t kCalmAround = 12 * kSecond;  // The end of a calm day.
+constexpr int64_t kCalmRollNs = 3 * kSecond;   // After it, such a day has ended.
 constexpr int64_t kStallNsMax = 3 * kSecond;
 constexpr int64_t kLastRowsNs = 2 * kSecond;  // After the trouble, when the last rows are due.
 constexpr int64_t kConvergeNsMax = 120 * kSecond;
@@ -93,6 +94,7 @@ class Life {
   void NoteReceipts();
   void WatchFeeds();
   void WatchKeptDays();
+  void CheckRolled(int32_t date);
 
   const int days_;
   World world_;
@@ -102,7 +104,8 @@ class Life {
   int32_t first_day_ = 0, last_day_ = 0;
   int64_t last_rows_ns_ = 0;
   Troubles troubles_{};
-  FeedPlan plan_a_, plan_b_, plan_teller_;
+  FeedPlan plan_a_, plan_b_, plan_teller_, plan_repeater_;
+  int64_t repeater_rows_ = 0;
   Told told_;
   std::optional<Oracle> oracle_;
   std::vector<int32_t> calm_days_;
@@ -128,11 +131,11 @@ void Life::Plan() {
   last_day_ = day.DateAt(rolls_ns_.back() + kAfter);
   world_.JumpClock(rolls_ns_.front() - kBefore - world_.NowNs());
   last_rows_ns_ = rolls_ns_.back() + kAfter + kLastRowsNs;
-  for (FeedPlan* const plan : {&plan_a_, &plan_b_, &plan_teller_}) {
+  for (FeedPlan* const plan : {&plan_a_, &plan_b_, &plan_teller_, &plan_repeater_}) {
     *plan = {{"trade", {}}, {"quote", {}}};
     for (const int64_t roll : rolls_ns_) {
       FeedPlan of_day = PlanRows(random_, random_.Between(10, 400), roll - kBefore + kSecond,
-                                 roll + kAfter - kSecond);
+                                 roll + kAfter - kSecond, roll);
       for (auto& [table, rows] : of_day) {
         (*plan)[table].insert((*plan)[table].end(), rows.begin(), rows.end());
       }
@@ -142,7 +145,10 @@ void Life::Plan() {
       rows.push_back({last_rows_ns_, "LAST", 1, 1});
     }
   }
-  oracle_.emplace(options_, std::vector<Oracle::Feed>{{"feed_a", &plan_a_}, {"feed_b", &plan_b_}},
+  plan_repeater_["quote"].clear();
+  oracle_.emplace(options_,
+                  std::vector<Oracle::Feed>{
+                      {"feed_a", &plan_a_}, {"feed_b", &plan_b_}, {"repeater", &plan_repeater_}},
                   plan_teller_, told_);
 }
 
@@ -162,6 +168,9 @@ void Life::StartStack() {
   });
   world_.Add("teller", false, [this](Process& process) {
     return StartTeller(process, options_, plan_teller_, told_);
+  });
+  world_.Add("repeater", false, [this](Process& process) {
+    return StartRepeater(process, plan_repeater_, "repeater", repeater_rows_);
   });
   recorder_ = &world_.Add("recorder", false, [this](Process& process) {
     return StartRecorder(process, options_, false);
@@ -196,10 +205,7 @@ void Life::NoteReceipts() {
   for (const auto& [name, process] : {std::pair{"feed_a", feed_a_}, {"feed_b", feed_b_}}) {
     const auto* const program = ProgramOf<FeedProgram>(process);
     if (program == nullptr) continue;
-    const feed::Feed& state = program->service->feed();
-    // While it asks, what it knew before does not count.
-    if (state.state() == feed::FeedState::kAsking) continue;
-    oracle_->OnAcknowledged(name, state.rows_logged(), world_.MonotonicNs());
+    oracle_->OnAcknowledged(name, program->service->feed().rows_logged(), world_.MonotonicNs());
   }
   next_receipts_ns_ = world_.MonotonicNs() + kLookNs;
 }
@@ -209,7 +215,7 @@ void Life::WatchFeeds() {
   for (const auto& [name, process] : {std::pair{"feed_a", feed_a_}, {"feed_b", feed_b_}}) {
     const auto* const program = ProgramOf<FeedProgram>(process);
     if (program == nullptr) continue;
-    if (program->service->feed().state() == feed::FeedState::kAsking) oracle_->OnAsking(name);
+    oracle_->OnState(name, program->service->feed().state() == feed::FeedState::kAsking);
   }
   if (world_.MonotonicNs() >= next_receipts_ns_) NoteReceipts();
 }
@@ -225,6 +231,17 @@ void Life::WatchKeptDays() {
   if (!dropped) return;
   const absl::StatusOr<std::string> there = disk::FindPartition(options_.Database(), first_day_);
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
+}
+
+// A calm day ends soon, also for its subscribers.
+void Life::CheckRolled(int32_t date) {
+  const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
+  if (program == nullptr || program->service->tickerplant().date() <= date) {
+    return oracle_->Fail(fmt::format("{} has not ended", FormatDate(date)));
+  }
+  for (const Recorder* const recorder : Recorders()) {
+    if (!recorder->ended().contains(date)) oracle_->Fail("a subscriber got no `.u.end`");
+  }
 }
 
 // ---- trouble
@@ -308,6 +325,9 @@ std::string Life::WhatIsMissing() {
   if (told_.next < told_.answers.size() || told_.answers.back() == Told::Answer::kNone) {
     return fmt::format("the teller has sent {} rows of {}", told_.next, told_.answers.size());
   }
+  if (repeater_rows_ < static_cast<int64_t>(plan_repeater_["trade"].size())) {
+    return fmt::format("{} rows of the repeater are logged", repeater_rows_);
+  }
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->is_live()) return "a subscriber is not live";
   }
@@ -361,6 +381,8 @@ LifeReport Life::Run() {
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround),
                 [this] { world_.CallOffDeaths(); });
+      world_.At(world_.MonotonicNs() + wall(roll_ns + kCalmRollNs),
+                [this, date = calm_days_.back()] { CheckRolled(date); });
     }
     const auto has_failed = [this] {
       WatchFeeds();

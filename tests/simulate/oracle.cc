@@ -28,13 +28,15 @@ RowTexts LastOfKeys(const Schema& schema, const RowTexts& rows) {
 
 // As a partition has them: by symbol, then by time, then in the order of the log. Times have the
 // same number of digits, so they are ordered as their texts are.
-RowTexts BySymbol(const Schema& schema, RowTexts rows) {
-  const auto sym = static_cast<size_t>(schema.Find("sym"));
-  const auto time = static_cast<size_t>(schema.Find("time"));
-  std::ranges::stable_sort(rows, {}, [sym, time](const std::string& row) {
-    return std::pair(Cell(row, sym), Cell(row, time));
-  });
-  return rows;
+TableTexts BySymbol(TableTexts tables) {
+  for (const Schema& schema : AllSchemas()) {
+    const auto sym = static_cast<size_t>(schema.Find("sym"));
+    const auto time = static_cast<size_t>(schema.Find("time"));
+    std::ranges::stable_sort(tables[schema.table], {}, [sym, time](const std::string& row) {
+      return std::pair(Cell(row, sym), Cell(row, time));
+    });
+  }
+  return tables;
 }
 
 // In the order of the rows' numbers, for tables of feeds.
@@ -110,8 +112,12 @@ void Oracle::OnAcknowledged(const std::string& feed, const StringMap<int64_t>& r
   }
 }
 
-void Oracle::OnAsking(const std::string& feed) {
-  for (Feed& each : feeds_) each.knows |= each.name == feed;
+void Oracle::OnState(const std::string& feed, bool asks) {
+  for (Feed& each : feeds_) {
+    if (each.name != feed) continue;
+    each.knows |= each.asks && !asks;  // It has its answer.
+    each.asks = asks;
+  }
 }
 
 void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
@@ -124,7 +130,7 @@ void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
     while (!feed.history.empty() && feed.history.back().first > synced_ns) feed.history.pop_back();
     feed.acknowledged =
         feed.history.empty() ? decltype(feed.acknowledged)() : feed.history.back().second;
-    feed.knows = false;
+    feed.knows = feed.asks = false;
   }
   may_be_lost_.resize(told_.answers.size());
   for (size_t n = 0; n < told_.answers.size(); ++n) {
@@ -236,14 +242,12 @@ void Oracle::CheckBars(const std::string& where, const TableTexts& log) {
 }
 
 void Oracle::CheckSameTables(const std::string& where, const TableTexts& found,
-                             const TableTexts& log, bool by_symbol) {
+                             const TableTexts& log) {
   for (const Schema& schema : AllSchemas()) {
     const RowTexts &rows = Of(found, schema.table), &logged = Of(log, schema.table);
     const std::string place = fmt::format("{}, {}", where, schema.table);
     if (IsBars(schema.table)) {
       CheckSame(place, Sorted(LastOfKeys(schema, rows)), Sorted(LastOfKeys(schema, logged)));
-    } else if (by_symbol) {
-      CheckSame(place, BySymbol(schema, rows), BySymbol(schema, logged));
     } else {
       CheckSame(place, rows, logged);
     }
@@ -294,23 +298,24 @@ void Oracle::CheckEnd(const End& end) {
           tables[schema.table] = TextsOf(*table);
         }
       }
-      CheckSameTables("rdb", tables, log, false);
+      CheckSameTables("rdb", tables, log);
     } else if (expects_partitions()) {
       const absl::StatusOr<TableTexts> partition = TextsOfPartition(options_.Database(), date);
       if (!partition.ok()) {
         Fail(fmt::format("partition {}: {}", day, Message(partition.status())));
       } else {
-        CheckSameTables("partition " + day, *partition, log, true);
+        CheckSameTables("partition " + day, *partition, is_removed ? log : BySymbol(log));
         if (const absl::Status sound = CheckPartition(options_.Database(), date); !sound.ok()) {
           Fail(fmt::format("partition {}: {}", day, Message(sound)));
         }
       }
     }
     for (const Recorder* const recorder : end.recorders) {
-      if (date == today) CheckSameTables("subscriber", recorder->rows(), log, false);
+      if (date == today) CheckSameTables("subscriber", recorder->rows(), log);
       const auto ended = recorder->ended().find(date);
       if (ended != recorder->ended().end() && expects_partitions()) {
-        CheckSameTables("subscriber at the end of " + day, ended->second, log, is_removed);
+        CheckSameTables("subscriber at the end of " + day,
+                        is_removed ? BySymbol(ended->second) : ended->second, log);
       }
     }
   }

@@ -28,8 +28,9 @@ class Oracle {
     std::map<std::string, int64_t> acknowledged = {};
     // What was acknowledged at these times.
     std::vector<std::pair<int64_t, std::map<std::string, int64_t>>> history = {};
-    // False after a power cut that may have taken acknowledged rows, until it asks for them.
+    // False after a power cut that may have taken acknowledged rows, until it has asked for them.
     bool knows = true;
+    bool asks = false;
   };
 
   Oracle(const StackOptions& options, std::vector<Feed> feeds, const FeedPlan& teller, Told& told)
@@ -37,8 +38,8 @@ class Oracle {
 
   // Takes note of an acknowledgement.
   void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
-  // The feed asks how many of its rows are logged, and relies on the answer alone.
-  void OnAsking(const std::string& feed);
+  // A feed asks how many of its rows are logged, or does not.
+  void OnState(const std::string& feed, bool asks);
   void OnPowerCut(World& world, int64_t unsynced_ns_max);
   // A tickerplant has opened its log. `subscribers` are those that live.
   void OnTickerplant(const tickerplant::Tickerplant& plant,
@@ -66,8 +67,7 @@ class Oracle {
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;
   void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
-  void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log,
-                       bool by_symbol);
+  void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log);
 
   const StackOptions& options_;
   std::vector<Feed> feeds_;

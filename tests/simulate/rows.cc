@@ -84,12 +84,16 @@ const Schema* FindSchema(std::string_view table) {
   return found == AllSchemas().end() ? nullptr : &*found;
 }
 
-FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns) {
+FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns) {
+  constexpr int64_t kAroundRollNs = 150'000'000;  // The day's end is looked for every 100 ms.
   std::vector<int64_t> due;
   while (static_cast<int64_t>(due.size()) < rows) {
     // A burst of rows.
-    const int64_t at_ns = random.Between(begin_ns, end_ns);
-    const int64_t width_ns = random.OneIn(3) ? 0 : random.Between(0, kNsPerSecond);
+    const bool at_roll = random.OneIn(4);
+    const int64_t at_ns =
+        at_roll ? roll_ns + random.Between(-kAroundRollNs, 0) : random.Between(begin_ns, end_ns);
+    const int64_t width_ns =
+        random.OneIn(3) ? 0 : random.Between(0, at_roll ? 2 * kAroundRollNs : kNsPerSecond);
     // Times of bars' edges: whole seconds.
     const int64_t step_ns = random.OneIn(4) ? kNsPerSecond : 1;
     for (int64_t n = random.Between(1, 40); n > 0; --n) {

@@ -182,6 +182,90 @@ absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const Sta
   return std::make_unique<Teller>(process, options, plan, told);
 }
 
+// ---- repeater
+
+namespace {
+
+class Repeater final : public Program, public wire::ClientHandler {
+ public:
+  Repeater(Process& process, const FeedPlan& plan, std::string name, int64_t& logged)
+      : rows_(plan.find("trade")->second),
+        name_(std::move(name)),
+        logged_(logged),
+        clock_(process.clock()),
+        random_(process.world().random()),
+        timer_(process.loop()),
+        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {}
+
+  void OnConnected(wire::Connection&) override { SendNext(); }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { timer_.Cancel(); }
+
+ private:
+  static constexpr int64_t kRepeatedRowsMax = 3, kGapRows = 2;
+
+  int64_t DueRows() const {
+    int64_t due = logged_;
+    while (due < static_cast<int64_t>(rows_.size()) &&
+           rows_[static_cast<size_t>(due)].due_ns <= clock_.NowNs()) {
+      ++due;
+    }
+    return due;
+  }
+
+  void SendLater() {
+    timer_.Once(std::chrono::milliseconds(20), [this] { SendNext(); });
+  }
+
+  void SendNext() {
+    wire::Connection* const connection = client_.connection();
+    if (connection == nullptr || logged_ == static_cast<int64_t>(rows_.size())) return;
+    const int64_t end = DueRows();
+    if (end == logged_) return SendLater();
+    const bool gap = random_.OneIn(8) && end > logged_ + kGapRows;
+    const int64_t begin =
+        gap ? logged_ + kGapRows
+            : std::max<int64_t>(0, logged_ - random_.Between(0, kRepeatedRowsMax));
+    const Value x =
+        EncodeRows("trade", name_, rows_, static_cast<size_t>(begin), static_cast<size_t>(end));
+    connection->Call(Value::List({Value::Symbol(protocol::kNumberedUpd), Value::Symbol(name_),
+                                  Value::Long(begin), Value::Symbol("trade"), x}),
+                     [this, end](const absl::StatusOr<Value>& answer) {
+                       if (!answer.ok() && absl::IsUnavailable(answer.status())) return;
+                       if (!answer.ok()) return AskRows();
+                       logged_ = end;
+                       SendNext();
+                     });
+  }
+
+  // After a refusal: a gap, or its last connection still owns the name, or a power cut took rows.
+  void AskRows() {
+    wire::Connection* const connection = client_.connection();
+    if (connection == nullptr) return;
+    connection->Call(Value::List({Value::String(protocol::kFeed), Value::Symbol(name_)}),
+                     [this](const absl::StatusOr<Value>& answer) {
+                       if (!answer.ok()) return;
+                       logged_ = answer->values().span<int64_t>()[0];  // `trade` is the first.
+                       SendLater();
+                     });
+  }
+
+  const std::vector<PlannedRow>& rows_;
+  const std::string name_;
+  int64_t& logged_;
+  const Clock& clock_;
+  Random& random_;
+  wire::Timer timer_;
+  wire::Client client_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+                                                       const std::string& name, int64_t& logged) {
+  return std::make_unique<Repeater>(process, plan, name, logged);
+}
+
 // ---- recorder
 
 void Recorder::Take(std::span<const std::byte> body, bool live, bool* in_order) {

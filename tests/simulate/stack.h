@@ -94,6 +94,11 @@ struct Told {
 absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const StackOptions& options,
                                                      const FeedPlan& plan, Told& told);
 
+// Sends the rows of `trade` as a feed without memory does: again and again, each message beginning
+// before the end of the last one, or behind it. `logged`: rows that were acknowledged.
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+                                                       const std::string& name, int64_t& logged);
+
 // Records what a subscriber gets, exactly or not.
 class Recorder final : public wire::SubscribedState {
  public:
