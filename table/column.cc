@@ -98,7 +98,7 @@ absl::StatusOr<std::byte*> Column::Take(size_t bytes, DurableList Durable::* lis
 
 absl::Status Column::ReserveChunks(size_t rows) {
   while (layout_.BeginRow(chunk_count_) < rows) {
-    // Flush cannot fail for lack of room for a checksum.
+    // Sum cannot fail for lack of room for a checksum.
     if (durable_ != nullptr) TS_RETURN_IF_ERROR(durable_->sums.Reserve(chunk_count_ + 1));
     TS_ASSIGN_OR_RETURN(std::byte * chunk,
                         Take(layout_.Rows(chunk_count_) * width_, &Durable::chunks));
@@ -265,27 +265,42 @@ void Column::EachItemRun(size_t begin_row, size_t end_row, Visit visit) const {
   if (!run.empty()) visit(run);
 }
 
-// Checksums are computed from the tier's memory, not from the batch, so that they cover each
-// committed byte once whatever batches there were. A chunk's checksum goes to the list when its
-// last row is flushed. Until then it is in each root, and describes only the rows of that commit:
-// later rows may have reached the medium already.
-void Column::Flush(size_t begin_row, size_t end_row) {
-  mem::PersistentTier& tier = *durable_->tier;
+// Checksums are computed from the tier's memory, right after it was written, when it is still in
+// the processor's cache. A chunk's checksum goes to the list with the chunk's last row. Until then
+// it is in each root, and describes only the rows of that commit: later rows may have reached the
+// medium already.
+void Column::Sum(size_t begin_row, size_t end_row) {
   Sums& last = durable_->last;
   EachPart(layout_, begin_row, end_row, [&](size_t first_row, size_t part_end) {
-    const std::span<const std::byte> bytes(Place(first_row), (part_end - first_row) * width_);
-    last.elements = ExtendCrc32c(last.elements, bytes);  // Before the flush, which may evict them.
-    tier.Flush(bytes.data(), bytes.size());
+    last.elements =
+        ExtendCrc32c(last.elements, {Place(first_row), (part_end - first_row) * width_});
     if (type_ == Type::kList) {
       EachItemRun(first_row, part_end, [&](std::span<const std::byte> items) {
         last.items = ExtendCrc32c(last.items, items);
-        tier.Flush(items.data(), items.size());
       });
     }
     if (part_end < layout_.ChunkOf(first_row).end_row) return;
     TS_CHECK(durable_->sums.Append(SumsWord(last.elements, last.items)).ok());  // Has room.
     last = {};
   });
+}
+
+void Column::Flush(size_t begin_row, size_t end_row) {
+  EachPart(layout_, begin_row, end_row, [&](size_t first_row, size_t part_end) {
+    durable_->tier->Flush(Place(first_row), (part_end - first_row) * width_);
+  });
+  if (type_ == Type::kList && begin_row < end_row) FlushItems(begin_row, end_row);
+}
+
+// Flushes the items of a batch. They lie in the order of their rows, so they are one run over one
+// or several blocks.
+void Column::FlushItems(size_t begin_row, size_t end_row) {
+  const ItemRef first = RefOf(begin_row), last = RefOf(end_row - 1);
+  for (size_t block = first.block; block <= last.block; ++block) {
+    const size_t begin = block == first.block ? first.offset : 0;
+    const size_t end = block == last.block ? last.offset + last.size : blocks_[block].bytes;
+    durable_->tier->Flush(blocks_[block].memory + begin, end - begin);
+  }
 }
 
 void Column::Save(ByteBuffer& record) const {

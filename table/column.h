@@ -72,9 +72,10 @@ class Column {
 
   // ---- In a persistent tier. For the writer only.
 
-  // Flushes rows [begin_row, end_row) and adds them to the checksums; they are durable with the
-  // tier's next commit. Each call must begin where the last one ended.
-  // Cost: reads the rows once.
+  // Adds written rows [begin_row, end_row) to the checksums. Each call begins where the last one
+  // ended. Cost: reads the rows once.
+  void Sum(size_t begin_row, size_t end_row);
+  // Flushes rows [begin_row, end_row), which Sum has; they are durable with the tier's next commit.
   void Flush(size_t begin_row, size_t end_row);
   // Appends the state to a root for Load.
   void Save(ByteBuffer& record) const;
@@ -110,13 +111,14 @@ class Column {
     mem::PersistentTier* const tier;
     DurableList chunks;  // Offsets.
     DurableList blocks;  // See BlockWord.
-    DurableList sums;    // One word per chunk whose rows were all flushed; see SumsWord.
-    Sums last;           // Covers the flushed rows of the chunk after these.
+    DurableList sums;    // One word per chunk whose rows were all written; see SumsWord.
+    Sums last;           // Covers the rows of the chunk after these.
   };
 
   ItemRef RefOf(size_t row) const;
   absl::Status AddBlock(size_t bytes);
   absl::Status LoadBlocks(size_t rows);
+  void FlushItems(size_t begin_row, size_t end_row);
   absl::Status CheckRefs(size_t begin_row, size_t end_row) const;
   template <typename Visit>
   void EachItemRun(size_t begin_row, size_t end_row, Visit visit) const;

@@ -16,9 +16,9 @@
 // Only the root makes the other parts valid: data after the counts in the root was never committed,
 // and is overwritten. So a commit writes the bytes of the new rows and takes about 20 flushes.
 //
-// Every committed byte has a CRC32C, so that a bit that the medium changed is never an answer. A
-// commit reads the new rows once to continue their checksums. These describe the committed rows
-// only, because the power may fail when later ones have already reached the medium:
+// Every committed byte has a CRC32C, so that a bit that the medium changed is never an answer.
+// Appending rows continues their checksums. Those of a root describe the committed rows only,
+// because the power may fail when later ones have already reached the medium:
 //
 //   chunk     | committed rows                  | later rows ... |
 //   checksum  |<- in the root until it is full->|

@@ -272,6 +272,9 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
     const bool may_stream = static_cast<int>(i) != time;  // Times are read back at once.
     streamed |= columns[i].Write(batch.columns[i], begin_row, may_stream);
   }
+  if (persistent != nullptr) {
+    for (Column& column : columns) column.Sum(begin_row, begin_row + batch.rows);
+  }
   if (time >= 0) NoteTimes(begin_row, batch.rows);
   if (index != nullptr) AppendIndex(begin_row, batch.rows);
   // A release-store does not order writes that bypass the caches.
