@@ -23,8 +23,8 @@ struct ListenerOptions {
   // machine can connect, because pages of other sites can make browsers send requests, and not all
   // browsers reveal that.
   std::optional<bool> http = std::nullopt;
-  std::vector<std::string> http_origins;  // Origins that may open WebSockets, as CheckOrigin takes.
-  int ready_fd = -1;                      // ReportReady writes "ready\n" to it.
+  std::vector<std::string> http_origins = {};  // Who may open WebSockets, as CheckOrigin takes.
+  int ready_fd = -1;                           // ReportReady writes "ready\n" to it.
 };
 
 // True if the listener answers HTTP: the value of `http`, or its default.

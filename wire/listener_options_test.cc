@@ -1,0 +1,114 @@
+// Goal: each option of a listener has its effect on a socket that the process opens itself, and on
+// one that it inherits, as processes of `tickstack up` do. Method: a server that counts logins; a
+// client connects in each way.
+
+#include "wire/listener_options.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/owned_fd.h"
+#include "base/status.h"
+#include "wire/client.h"
+#include "wire/listen_on.h"
+
+namespace tickstack::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CountsLogins final : public ServerHandler {
+ public:
+  void OnOpened(Connection&) override { ++logins; }
+  void OnMessage(Connection&, const ReceivedMessage&) override {}
+  void OnClosed(Connection&, const absl::Status&) override {}
+  int logins = 0;
+};
+
+class NoticesFailure final : public ClientHandler {
+ public:
+  void OnConnected(Connection&) override {}
+  void OnConnectFailed(const absl::Status&, std::chrono::milliseconds) override { failed = true; }
+  void OnMessage(Connection&, const ReceivedMessage&) override {}
+  void OnClosed(Connection&, const absl::Status&) override {}
+  bool failed = false;
+};
+
+enum class Socket { kOwn, kInherited };
+
+class ListenerOptionsTest : public testing::TestWithParam<Socket> {
+ protected:
+  void Listen(ListenerOptions listener) {
+    if (GetParam() == Socket::kInherited) {
+      absl::StatusOr<OwnedFd> socket = ListenOn("127.0.0.1", 0);
+      ASSERT_TRUE(socket.ok()) << socket.status();
+      listener.listen_fd = socket->Release();  // The server closes it.
+    }
+    absl::StatusOr<std::unique_ptr<Server>> server = wire::Listen(loop_, listener, {}, &handler_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  // Returns whether a client can log in there.
+  bool Connects(const Address& address) {
+    const int before = handler_.logins;
+    NoticesFailure notices;
+    const Client client(loop_, address, {}, &notices);
+    loop_.RunUntil([&] { return notices.failed || handler_.logins > before; }, 10s);
+    return handler_.logins > before;
+  }
+
+  EventLoop loop_;
+  CountsLogins handler_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_P(ListenerOptionsTest, AcceptsOnItsPort) {
+  Listen({});
+  EXPECT_GT(server_->port(), 0);
+  EXPECT_TRUE(Connects({"127.0.0.1", server_->port(), ""}));
+}
+
+TEST_P(ListenerOptionsTest, AlsoListensOnTheUnixSocketOfItsPort) {
+  Listen({.unix_socket = true});
+  EXPECT_TRUE(Connects({"", 0, fmt::format("@/tmp/kx.{}", server_->port())}));
+}
+
+TEST_P(ListenerOptionsTest, HasNoUnixSocketByDefault) {
+  Listen({});
+  EXPECT_FALSE(Connects({"", 0, fmt::format("@/tmp/kx.{}", server_->port())}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sockets, ListenerOptionsTest,
+                         testing::Values(Socket::kOwn, Socket::kInherited));
+
+TEST(AnswersHttp, ByDefaultOnlyOnThisMachine) {
+  EXPECT_TRUE(AnswersHttp({.host = "127.0.0.1"}));
+  EXPECT_TRUE(AnswersHttp({.host = "localhost"}));
+  EXPECT_FALSE(AnswersHttp({.host = "0.0.0.0"}));
+  EXPECT_TRUE(AnswersHttp({.host = "0.0.0.0", .http = true}));
+  EXPECT_FALSE(AnswersHttp({.host = "127.0.0.1", .http = false}));
+}
+
+TEST(ReportReady, WritesOnceAndClosesThePipe) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  ListenerOptions listener{.ready_fd = pipe[1]};
+  ReportReady(listener);
+  ReportReady(listener);
+  std::array<char, 16> text{};
+  EXPECT_EQ(::read(pipe[0], text.data(), text.size()), 6);
+  EXPECT_EQ(std::string_view(text.data(), 6), "ready\n");
+  EXPECT_EQ(::read(pipe[0], text.data(), text.size()), 0);  // The end: it is closed.
+  ::close(pipe[0]);
+}
+
+}  // namespace
+}  // namespace tickstack::wire
