@@ -131,6 +131,10 @@ int Disk::Open(const char* path, int flags, mode_t mode) {
     errno = EIO;
     return -1;
   }
+  if (creates && full_) {
+    errno = ENOSPC;
+    return -1;
+  }
   const int fd = real::Open(path, flags, mode);
   if (fd < 0) return -1;
   if (creates) {
@@ -146,6 +150,14 @@ int Disk::Open(const char* path, int flags, mode_t mode) {
   return fd;
 }
 
+// Returns the error of a write that ends at `end`; 0 if it succeeds.
+int Disk::WriteError(int fd, uint64_t end) {
+  if (std::exchange(fails_write_, false)) return EIO;
+  struct stat status{};
+  TS_CHECK(::fstat(fd, &status) == 0);
+  return full_ && end > static_cast<uint64_t>(status.st_size) ? ENOSPC : 0;
+}
+
 ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
   std::string bytes;
   for (int i = 0; i < count; ++i) {
@@ -153,15 +165,22 @@ ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
   }
   uint64_t part = 0;
   const bool dies = !world_.MayChange("write", bytes.size(), &part);
-  if (dies) bytes.resize(part);
+  const int error = dies ? EIO : WriteError(fd, static_cast<uint64_t>(offset) + bytes.size());
+  if (error != 0 && !dies) {
+    world_.Trace("write error", static_cast<uint64_t>(error));
+    part = world_.random().OneIn(2) ? world_.random().Below(bytes.size() + 1) : 0;
+    // A write that was cut short is told of its error when it goes on.
+    if (part > 0 && part < bytes.size()) fails_write_ |= error == EIO;
+  }
+  if (error != 0) bytes.resize(part);
   if (!bytes.empty()) {
     TS_CHECK(real::WriteAt(fd, bytes.data(), bytes.size(), offset) ==
              static_cast<ssize_t>(bytes.size()));
     open_[fd]->changes.push_back(
         {.offset = static_cast<uint64_t>(offset), .bytes = bytes, .time_ns = world_.MonotonicNs()});
   }
-  if (!dies) return static_cast<ssize_t>(bytes.size());
-  errno = EIO;
+  if (error == 0 || (!dies && part > 0)) return static_cast<ssize_t>(bytes.size());
+  errno = error;
   return -1;
 }
 
@@ -229,6 +248,10 @@ int Disk::MakeDirectory(const char* path, mode_t mode) {
   }
   if (!world_.MayChange("mkdir", 0, nullptr)) {
     errno = EIO;
+    return -1;
+  }
+  if (full_) {
+    errno = ENOSPC;
     return -1;
   }
   if (real::MakeDirectory(path, mode) != 0) return -1;

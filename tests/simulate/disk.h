@@ -56,6 +56,12 @@ class Disk {
 
   void CutPower();
 
+  // ---- Errors.
+  // While it is full, nothing can be added: ENOSPC, perhaps after a part of a write.
+  void set_full(bool full) { full_ = full; }
+  void FailNextWrite() { fails_write_ = true; }  // EIO, perhaps after a part of it.
+  void CallOffErrors() { full_ = fails_write_ = false; }
+
  private:
   struct Node;
   using NodePtr = std::shared_ptr<Node>;
@@ -67,6 +73,7 @@ class Disk {
   };
 
   Place Find(std::string_view path) const;
+  int WriteError(int fd, uint64_t end);
   static NodePtr NodeAt(const Place& place);
   void ChangeNames(std::vector<std::pair<Place, NodePtr>> edits);
   static void Apply(NameChange& change);
@@ -81,6 +88,8 @@ class Disk {
   const std::string root_;
   const NodePtr tree_;
   std::unordered_map<int, NodePtr> open_;
+  bool full_ = false;
+  bool fails_write_ = false;
 };
 
 }  // namespace tickstack::simulate

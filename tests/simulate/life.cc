@@ -23,6 +23,7 @@ constexpr int64_t kAfter = 15 * kSecond;
 constexpr int64_t kCalmAround = 12 * kSecond;  // The end of a calm day.
 constexpr int64_t kCalmRollNs = 3 * kSecond;   // After it, such a day has ended.
 constexpr int64_t kStallNsMax = 3 * kSecond;
+constexpr int64_t kFullNsMax = 5 * kSecond;
 constexpr int64_t kLastRowsNs = 2 * kSecond;  // After the trouble, when the last rows are due.
 constexpr int64_t kConvergeNsMax = 120 * kSecond;
 constexpr int64_t kLookNs = 50 * kMs;  // Between two looks whether everything has converged.
@@ -62,7 +63,7 @@ StackOptions DrawOptions(Random& random, std::string folder) {
 
 // Kinds of trouble; a life has some of them.
 struct Troubles {
-  bool deaths, power_cuts, resets, stalls, stops, clocks;
+  bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors;
 };
 
 class Life {
@@ -84,6 +85,7 @@ class Life {
   void PlanTrouble(int64_t roll_ns, bool calm);
   void Trouble(int kind);
   void SetClock();
+  void FillDisk();
   bool HasConverged();
   std::string WhatIsMissing();
   template <typename T>
@@ -271,9 +273,19 @@ void Life::Trouble(int kind) {
                           random_.Between(kMs, kStallNsMax));
     case 6:
       return world_.StopInOrder(process);
-    default:
+    case 7:
       return SetClock();
+    case 8:
+      return FillDisk();
+    default:
+      return world_.disk().FailNextWrite();
   }
+}
+
+void Life::FillDisk() {
+  world_.disk().set_full(true);
+  world_.At(world_.MonotonicNs() + random_.Between(kMs, kFullNsMax),
+            [this] { world_.disk().set_full(false); });
 }
 
 // Sets a machine's clock, or sets it right.
@@ -299,6 +311,8 @@ void Life::PlanTrouble(int64_t roll_ns, bool calm) {
   if (troubles_.resets) plan(4, 8);
   if (troubles_.stalls) plan(5, 4);
   if (troubles_.stops) plan(6, 2);
+  if (troubles_.full_disks) plan(8, 3);
+  if (troubles_.write_errors) plan(9, 4);
   // A day that a wrong clock ends is not calm.
   if (troubles_.clocks && !calm) plan(7, 4);
 }
@@ -358,7 +372,9 @@ LifeReport Life::Run() {
                .resets = random_.OneIn(2),
                .stalls = random_.OneIn(3),
                .stops = random_.OneIn(3),
-               .clocks = random_.OneIn(4)};
+               .clocks = random_.OneIn(4),
+               .full_disks = random_.OneIn(4),
+               .write_errors = random_.OneIn(4)};
   // What a power cut took is recognised by its age, which a clock that was set hides.
   if (troubles_.power_cuts) troubles_.clocks = false;
   const bool slow = random_.OneIn(3), in_parts = random_.OneIn(3);
@@ -379,8 +395,10 @@ LifeReport Life::Run() {
     }
     PlanTrouble(roll_ns, calm);
     if (calm) {
-      world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround),
-                [this] { world_.CallOffDeaths(); });
+      world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
+        world_.CallOffDeaths();
+        world_.disk().CallOffErrors();
+      });
       world_.At(world_.MonotonicNs() + wall(roll_ns + kCalmRollNs),
                 [this, date = calm_days_.back()] { CheckRolled(date); });
     }

@@ -130,6 +130,7 @@ void World::CallOffTrouble() {
   CallOffDeaths();
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
   chances_ = {};
+  disk_.CallOffErrors();
   for (MachineClock* const clock : {&disk_clock_, &other_clock_}) clock->set_ahead_ns(0);
 }
 
