@@ -167,8 +167,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
             FormatDate(clock_date));
   }
-  tickerplant->RepairLogBefore(today);
-  TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
+  TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), tickerplant->options_.schemas));
   // From here on, waiting would keep feeds waiting.
@@ -208,36 +207,36 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
   }
 }
 
-// A power cut may also have hit the previous day, if that was just over. Its log is repaired before
-// it is read; today's does not depend on it.
-void Tickerplant::RepairLogBefore(int32_t date) const {
-  const std::optional<int32_t> newest = NewestLog(date);
-  if (!newest) return;
-  const std::string path = LogPath(*newest);
-  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
-  if (state.ok() && (!state->open || state->boot == options_.log.boot)) return;
-  const absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
-      wire::TplogWriter::Open(path, options_.log);
-  if (log.ok()) {
-    LogOpened(**log);
-  } else {
-    LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
-  }
-}
-
+// Opens the newest log before `date` if its last writer died before it closed it, for example in a
+// power cut soon after midnight: that repairs its tail. Today's log does not depend on it. Then
+// makes it durable in the background.
+//
 // Feeds number their rows across days, so a tickerplant that was down over midnight takes the
-// numbers from the newest log before today's. Opening that log also repairs its tail. A log without
-// its whole header may lack the index that keeps these numbers: its creator was killed between the
-// two (tplog_recovery.h).
-absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
+// numbers from that log; returns them if today's log does not have them yet. A log without its
+// whole header may lack the index that keeps these numbers: its creator was killed between the two
+// (tplog_recovery.h).
+absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
   std::error_code absent;
   const auto bytes = std::filesystem::file_size(LogPath(date), absent);
   const bool is_begun = !absent && bytes >= wire::kTplogHeaderBytes;
   const std::optional<int32_t> newest = NewestLog(date);
-  if (!newest || is_begun) return StringMap<wire::TableRows>();
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogWriter> before,
-                      wire::TplogWriter::Open(LogPath(*newest), options_.log));
-  return before->totals().feed_rows;
+  if (!newest) return StringMap<wire::TableRows>();
+  const std::string path = LogPath(*newest);
+  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+  const bool was_closed = state.ok() && !state->open;
+  if (is_begun && was_closed) return StringMap<wire::TableRows>();
+  absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
+      wire::TplogWriter::Open(path, options_.log);
+  if (!log.ok()) {
+    if (!is_begun) return log.status();
+    LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
+    return StringMap<wire::TableRows>();
+  }
+  if (!was_closed) LogOpened(**log);
+  StringMap<wire::TableRows> progress;
+  if (!is_begun) progress = (*log)->totals().feed_rows;
+  ended_logs_.Close(*std::move(log));
+  return progress;
 }
 
 absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carried) {
@@ -624,8 +623,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
     return opened;
   }
   ended_log_ = {old->path(), old->totals().messages};
-  if (absl::Status closed = old->Close(); !closed.ok())
-    LogError("log close path={} error={}", old->path(), Message(closed));
+  ended_logs_.Close(std::move(old));
   std::vector<Value> end;
   end.push_back(Value::Symbol(protocol::kEnd));
   end.push_back(Value::Date(ended));
@@ -640,6 +638,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
 
 absl::Status Tickerplant::Close() {
   Publish();
+  ended_logs_.Wait();
   return log_->Close();
 }
 

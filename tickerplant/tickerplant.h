@@ -27,6 +27,7 @@
 #include "table/schema.h"
 #include "tickerplant/catch_up.h"
 #include "tickerplant/day_clock.h"
+#include "tickerplant/ended_logs.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
 #include "tickerplant/upd_stage.h"
@@ -129,7 +130,8 @@ class Tickerplant {
   // ended early already.
   absl::Status EndDay();
 
-  absl::Status Close();  // Publishes, syncs and closes the log.
+  // Publishes, closes the log, and waits until the logs of ended days are durable.
+  absl::Status Close();
 
   std::span<const Schema> schemas() const { return options_.schemas; }
   const Publication& publication() const { return publication_; }
@@ -142,6 +144,7 @@ class Tickerplant {
     uint64_t messages = 0;
   };
   const std::optional<EndedLog>& ended_log() const { return ended_log_; }
+  EndedLogs& ended_logs() { return ended_logs_; }
   uint64_t logged_seq() const { return log_->totals().messages; }          // `.u.j`
   uint64_t published_seq() const { return publication_.published_seq(); }  // `.u.i`
   // Returns the logged and staged rows of a feed that numbers them, by table in schema order.
@@ -154,8 +157,7 @@ class Tickerplant {
   std::string LogPath(int32_t date) const;
   std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
-  void RepairLogBefore(int32_t date) const;
-  absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
+  absl::StatusOr<StringMap<wire::TableRows>> SettleLogBefore(int32_t date);
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
@@ -183,6 +185,7 @@ class Tickerplant {
   uint64_t published_bytes_ = 0;       // Bytes of the log that are published.
   std::vector<Outlet*> slow_;          // Scratch: what FindSlow has found.
   std::unique_ptr<wire::TplogWriter> log_;
+  EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
   size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.

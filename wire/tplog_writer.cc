@@ -99,7 +99,8 @@ class TplogWriter::State {
 
   absl::Status Append(const TplogBlock& block);
   absl::Status Sync();
-  absl::Status Close();
+  absl::Status Close(bool sync);
+  absl::Status CloseAsConfigured() { return Close(fsync_ != FsyncPolicy::kNone); }
   absl::Status SetEnded(bool ended);
   TplogPlace End() const { return {totals_.log_bytes, totals_.messages, index_bytes_, names_}; }
 
@@ -224,7 +225,7 @@ absl::Status TplogWriter::State::Sync() {
   return closed_;
 }
 
-absl::Status TplogWriter::State::Close() {
+absl::Status TplogWriter::State::Close(bool sync) {
   if (!log_.is_open()) return absl::OkStatus();
   if (behind_ != nullptr) behind_->Stop();
   if (syncer_.has_value()) syncer_->Stop();
@@ -232,7 +233,7 @@ absl::Status TplogWriter::State::Close() {
   behind_.reset();
   syncer_.reset();
   absl::Status status = closed_;
-  if (status.ok() && fsync_ != FsyncPolicy::kNone) {
+  if (status.ok() && sync) {
     status = SyncBoth(index_, log_);
     state_.open = false;
     if (status.ok()) status = WriteTplogState(path_, state_);
@@ -252,7 +253,7 @@ absl::Status TplogWriter::State::SetEnded(bool ended) {
 }
 
 TplogWriter::TplogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
-TplogWriter::~TplogWriter() { state_->Close().IgnoreError(); }
+TplogWriter::~TplogWriter() { state_->CloseAsConfigured().IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
                                                                TplogOptions options) {
@@ -282,7 +283,8 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
 
 absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Append(block); }
 absl::Status TplogWriter::Sync() { return state_->Sync(); }
-absl::Status TplogWriter::Close() { return state_->Close(); }
+absl::Status TplogWriter::Close() { return state_->CloseAsConfigured(); }
+absl::Status TplogWriter::CloseDurably() { return state_->Close(/*sync=*/true); }
 TplogPlace TplogWriter::End() const { return state_->End(); }
 const std::string& TplogWriter::path() const { return state_->path(); }
 absl::Status TplogWriter::SetEnded(bool ended) { return state_->SetEnded(ended); }

@@ -116,6 +116,10 @@ class TplogWriter {
   // Syncs unless the policy is kNone, and closes. Idempotent; Append fails afterwards.
   absl::Status Close();
 
+  // Syncs, whatever the policy, closes, and records that the log was closed. Idempotent. Cost: as
+  // long as the disk takes to write what it does not have yet.
+  absl::Status CloseDurably();
+
   // Records that the log's day has ended or, with false, that it continues. Durable when it
   // returns.
   absl::Status SetEnded(bool ended);
