@@ -23,7 +23,7 @@ struct ListenerOptions {
   // machine can connect, because pages of other sites can make browsers send requests, and not all
   // browsers reveal that.
   std::optional<bool> http = std::nullopt;
-  std::vector<std::string> http_origins = {};  // May open WebSockets; as CheckOrigin takes.
+  std::vector<std::string> http_origins = {};  // May open WebSockets: see CheckOrigin.
   int ready_fd = -1;                           // ReportReady writes "ready\n" to it.
 };
 
