@@ -116,7 +116,8 @@ class MsyncPersistence final : public Persistence {
     absl::Status status;
     for (size_t i = 0; i < joined && status.ok(); ++i) {
       const auto [begin, end] = ranges_[i];
-      if (msync(reinterpret_cast<void*>(begin), end - begin, MS_SYNC) != 0) {
+      void* const pages = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr)
+      if (msync(pages, end - begin, MS_SYNC) != 0) {
         status = ErrnoStatus(errno, "msync");
       }
     }
@@ -185,7 +186,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
                                file->layout.file_bytes);
     }
   }
-  if (const absl::Status mapped = file->Map(options); !mapped.ok()) {
+  if (absl::Status mapped = file->Map(options); !mapped.ok()) {
     // The allocated blocks of a new file are freed; a file with content is kept.
     if (file->fresh) file->locked.Truncate(0).IgnoreError();
     return mapped;

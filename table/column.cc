@@ -87,7 +87,7 @@ absl::StatusOr<std::byte*> Column::Take(size_t bytes, DurableList Durable::* lis
   const size_t rounded = mem::Tier::RoundedBytes(bytes);
   if (durable_ != nullptr) {
     const uint64_t word = BlockWord(durable_->tier->OffsetOf(memory), rounded);
-    if (const absl::Status noted = (durable_.get()->*list).Append(word); !noted.ok()) {
+    if (absl::Status noted = (durable_.get()->*list).Append(word); !noted.ok()) {
       tier_->Free(memory, bytes);
       return noted;
     }

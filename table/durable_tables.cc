@@ -52,7 +52,7 @@ absl::StatusOr<DurableTables::Found> DurableTables::Load(SymbolTable& symbols,
   WorkerPool workers(threads - 1);  // The calling thread is one of them.
   absl::StatusOr<Found> found = LoadRoot(symbols, options, workers);
   if (found.ok()) return found;
-  const absl::Status why = found.status();
+  absl::Status why = found.status();
   symbols_.emplace(tier_);
   TS_RETURN_IF_ERROR(tier_->Forget());
   return why;

@@ -221,7 +221,7 @@ absl::StatusOr<size_t> SymbolIndex::Load(RecordReader& root, size_t end_row, Wor
 
 absl::Status SymbolIndex::LoadRecord(RecordReader& root, size_t end_row) {
   TS_RETURN_IF_ERROR(durable_->blocks.Load(root));
-  const absl::Status cut_short = DataLoss("the record is cut short");
+  absl::Status cut_short = DataLoss("the record is cut short");
   for (Durable::Place& place : durable_->places) {
     uint64_t offset = 0, bytes = 0;
     if (!root.Read(&offset) || !root.Read(&bytes)) return cut_short;

@@ -358,7 +358,7 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Load(RecordReader& root, SymbolTab
   const TablePlacement placement{tier, {}, nullptr};
   const absl::Status sound = CheckTable(*schema, placement, loaded);
   if (!sound.ok()) return DataLoss("{}", Message(sound));
-  const std::shared_ptr<Table> table(
+  std::shared_ptr<Table> table(
       new Table(std::make_unique<Impl>(*std::move(schema), symbols, placement, loaded)));
   if (rows > options.rows_max) {
     return DataLoss("{}: {} rows, expected {} at most", place, rows, options.rows_max);
@@ -403,7 +403,7 @@ size_t Table::index_bytes() const {
 
 Snapshot Snapshot::Join(std::vector<Snapshot> parts) {
   TS_CHECK(!parts.empty());
-  const Snapshot last = parts.back();
+  Snapshot last = parts.back();
   std::erase_if(parts, [](const Snapshot& part) { return part.rows() == 0; });
   if (parts.empty()) return last;
   Snapshot joined = parts.front();

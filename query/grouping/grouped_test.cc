@@ -258,7 +258,7 @@ class Grouped {
               environment_.Ask(fmt::format("exec count i from {}{}", table, condition)));
     if (groups == 0) return;
     // Selects whole rows, which gives the last one of each group.
-    const std::string first_key = names[0];
+    const std::string& first_key = names[0];
     if (first_key == "j") return;
     const auto last = [&](std::string_view picked) {
       return environment_.Ask(fmt::format("exec j from select {} by {} from {}{}", picked,
@@ -354,7 +354,6 @@ TEST(Grouped, ManyRowsAreAddedUpInParts) {
                                      Value::Vector(Type::kLong, std::span<const int64_t>(items))}));
   for (const char* expression :
        {"sum j", "avg j", "min j", "max j", "first j", "last j", "count j", "j wavg j"}) {
-    std::string expected;
     for (int key = 0; key < 3; ++key) {
       const std::string alone =
           environment.Ask(fmt::format("exec {} from v where k={}i", expression, key));

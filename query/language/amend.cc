@@ -426,7 +426,7 @@ absl::Status AmendVariable(Context& context, std::string_view name, std::span<co
   if (!term.has_value()) return NameError(name);
   // Takes the value only here, so that it has no other owner and can be changed in place.
   TS_ASSIGN_OR_RETURN(Value value, ToValue(*std::move(term), context.budget));
-  const absl::Status amended = AmendDeep(context, value, indices, change);
+  absl::Status amended = AmendDeep(context, value, indices, change);
   TS_RETURN_IF_ERROR(frame.Assign(whole, std::move(value)));
   return amended;
 }

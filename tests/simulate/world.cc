@@ -141,7 +141,9 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
   if (process == nullptr) return true;
   if (process->dead_) return false;
   Trace(what, bytes);
-  if (process->steps_to_death_ < 0 || process->steps_to_death_-- > 0) {
+  const bool lives = process->steps_to_death_ != 0;
+  if (process->steps_to_death_ >= 0) --process->steps_to_death_;
+  if (lives) {
     threads_.MaybeYield();
     return !process->dead_;
   }
