@@ -77,8 +77,8 @@ class File {
   // the process is killed. kUnavailable if another File or process holds it; the error names the
   // process.
   absl::Status TryLock();
-  // The same, but tries again until `at_most` is over, since a process that was killed a moment ago,
-  // or whose parent was, may still hold its lock. Blocks the thread.
+  // The same, but tries again until `at_most` is over: a process that was killed a moment ago, or
+  // whose parent was, may still hold its lock. Blocks the thread.
   absl::Status LockWithin(std::chrono::nanoseconds at_most);
   // Returns whether another File or process holds the lock. Does not take it.
   absl::StatusOr<bool> IsLockedByAnother() const;

@@ -1,5 +1,5 @@
-// Flips single bits in the file of a persistent tier, restarts an rdb on it, and replays the rest of
-// the log: every answer is that of an rdb that took the whole log into DRAM.
+// Flips single bits in the file of a persistent tier, restarts an rdb on it, and replays the rest
+// of the log: every answer is that of an rdb that took the whole log into DRAM.
 //
 // TICKSTACK_FLIPS sets the number of flips, TICKSTACK_SEED the first seed. Each flip has its own
 // seed, which a failure prints.

@@ -7,6 +7,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "disk/partition_name.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::simulate {
 namespace {
@@ -123,7 +124,7 @@ void Oracle::OnState(const std::string& feed, bool asks) {
 void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
   if (options_.fsync == wire::FsyncPolicy::kBatch) return;
   const bool any = options_.fsync == wire::FsyncPolicy::kNone;
-  may_lose_anything_ = may_lose_anything_ || any;
+  may_lose_anything_ = may_lose_anything_ || (any && HasUnsyncedEndedDay());
   receipts_count_ = receipts_count_ && !any;
   const int64_t synced_ns = world.MonotonicNs() - unsynced_ns_max;
   for (Feed& feed : feeds_) {
@@ -136,6 +137,22 @@ void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
   for (size_t n = 0; n < told_.answers.size(); ++n) {
     if (any || told_.times_ns[n] > synced_ns) may_be_lost_[n] = true;
   }
+}
+
+// True if the log of a past day may not be on the disk yet. The tickerplant notes that a log is
+// closed only after it synced it.
+bool Oracle::HasUnsyncedEndedDay() const {
+  std::map<int32_t, std::string> logs;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder())) {
+    const std::string name = entry.path().filename();
+    if (const auto date = ParseDate(std::string_view(name).substr(3))) logs[*date] = entry.path();
+  }
+  for (const auto& [date, path] : logs) {
+    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+    const bool is_past = date != logs.rbegin()->first || (state.ok() && state->ended);
+    if (is_past && (!state.ok() || state->open)) return true;
+  }
+  return false;
 }
 
 void Oracle::OnTickerplant(const tickerplant::Tickerplant& plant,

@@ -5,7 +5,8 @@
 //   fsync     after a power cut, the log may lack
 //   batch     nothing that was acknowledged
 //   interval  what was acknowledged since the last sync
-//   none      anything, also of days that have ended, so that feeds do not send it again
+//   none      anything of today, which feeds send again; of a day that has ended only if its log
+//             was not synced yet, and that feeds do not send again
 //
 // Whatever happens: a feed's rows are logged once and in order; nothing is published that is not
 // logged; the rdb, subscribers, bars and partitions have the rows of the log.
@@ -54,13 +55,14 @@ class Oracle {
   };
   void CheckEnd(const End& end);
 
-  // False if partitions need not agree with logs: anything may be lost of an ended day's log.
+  // False if partitions need not agree with logs: an ended day's log may have lost anything.
   bool expects_partitions() const { return !may_lose_anything_; }
   const std::string& failure() const { return failure_; }  // The first.
   void Fail(std::string what);
   int64_t rows() const { return rows_; }
 
  private:
+  bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
   void CheckBars(const std::string& where, const TableTexts& log);
