@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "base/logging.h"
@@ -85,6 +86,23 @@ RowTexts BarsOf(const aggengine::BarSpec& spec, const RowTexts& log) {
     texts.push_back(text + fmt::format("|{}", rows.size()));
   }
   return texts;
+}
+
+// Returns the earliest time of a log's rows of a source table.
+int64_t FirstTimeOf(const RowTexts& log) {
+  int64_t first_ns = std::numeric_limits<int64_t>::max();
+  for (const std::string& row : log) {
+    first_ns = std::min<int64_t>(first_ns, std::stoll(Cell(row, 0)));
+  }
+  return first_ns;
+}
+
+// Erases the bars that ended before `first_ns`: those of the day before. An engine that loses its
+// connection while that day ends publishes them when the day's end no longer waits for it.
+void EraseBarsBefore(int64_t first_ns, const aggengine::BarSpec& spec, RowTexts& bars) {
+  std::erase_if(bars, [&](const std::string& bar) {
+    return std::stoll(Cell(bar, 1)) <= first_ns - spec.width_ns;
+  });
 }
 
 const RowTexts& Of(const TableTexts& tables, std::string_view table) {
@@ -250,10 +268,11 @@ void Oracle::CheckTeller(const std::map<int32_t, TableTexts>& days) {
   }
 }
 
-void Oracle::CheckBars(const std::string& where, const TableTexts& log) {
+void Oracle::CheckBars(const std::string& where, const TableTexts& log, bool after_trouble) {
   for (const aggengine::BarSpec& spec : BarSpecs()) {
-    CheckSame(fmt::format("{}, {}", where, spec.name),
-              Sorted(LastOfKeys(*FindSchema(spec.name), Of(log, spec.name))),
+    RowTexts bars = LastOfKeys(*FindSchema(spec.name), Of(log, spec.name));
+    if (after_trouble) EraseBarsBefore(FirstTimeOf(Of(log, spec.table)), spec, bars);
+    CheckSame(fmt::format("{}, {}", where, spec.name), Sorted(std::move(bars)),
               Sorted(BarsOf(spec, Of(log, spec.table))));
   }
 }
@@ -305,9 +324,14 @@ void Oracle::CheckEnd(const End& end) {
   CheckTeller(by_number);
   for (const auto& [date, log] : days) {
     const std::string day = FormatDate(date);
-    const bool calm = std::ranges::find(end.calm_days, date) != end.calm_days.end();
+    const auto is_calm = [&end](int32_t ended) {
+      return std::ranges::find(end.calm_days, ended) != end.calm_days.end();
+    };
+    const bool calm = is_calm(date);
     const bool is_removed = std::ranges::find(removed, date) != removed.end();
-    if (date == today || (calm && !may_lose_anything_)) CheckBars("bars of " + day, log);
+    if (date == today || (calm && !may_lose_anything_)) {
+      CheckBars("bars of " + day, log, /*after_trouble=*/!is_calm(date - 1));
+    }
     if (date == today) {
       TableTexts tables;
       for (const Schema& schema : AllSchemas()) {

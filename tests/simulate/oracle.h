@@ -65,7 +65,8 @@ class Oracle {
   bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
-  void CheckBars(const std::string& where, const TableTexts& log);
+  // `after_trouble`: trouble surrounded the end of the day before.
+  void CheckBars(const std::string& where, const TableTexts& log, bool after_trouble);
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;
   void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
