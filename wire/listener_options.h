@@ -23,8 +23,9 @@ struct ListenerOptions {
   // machine can connect, because pages of other sites can make browsers send requests, and not all
   // browsers reveal that.
   std::optional<bool> http = std::nullopt;
-  std::vector<std::string> http_origins = {};  // May open WebSockets: see CheckOrigin.
-  int ready_fd = -1;                           // ReportReady writes "ready\n" to it.
+  // Origins whose pages may open WebSockets, as CheckOrigin takes them.
+  std::vector<std::string> http_origins = {};
+  int ready_fd = -1;  // ReportReady writes "ready\n" to it.
 };
 
 // True if the listener answers HTTP: the value of `http`, or its default.
