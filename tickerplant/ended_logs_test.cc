@@ -149,8 +149,28 @@ TEST_F(EndedLogsTest, StayOpenIfTheirSyncFails) {
 }
 
 // Goal: a tickerplant that was killed before the sync leaves it to the next one. Method: a failed
-// sync leaves the files as the kill does.
+// sync leaves the files as the kill does, but for the note about it.
 TEST_F(EndedLogsTest, AreSyncedByTheNextProcess) {
+  Open();
+  LogRow();
+  syncs_fail = true;
+  Roll();
+  plant_.reset();
+  syncs_fail = false;
+  wire::TplogState state = State();
+  EXPECT_TRUE(state.synced.has_value());
+  state.synced.reset();
+  ASSERT_TRUE(wire::WriteTplogState(LogPath(), state).ok());
+  syncs = 0;
+  Open();
+  plant_->ended_logs().Wait();
+  EXPECT_EQ(syncs, 1);
+  EXPECT_FALSE(State().open);
+  EXPECT_TRUE(State().ended);
+}
+
+// After a failed sync, the next process writes the log again and syncs that first.
+TEST_F(EndedLogsTest, AreWrittenAgainIfTheirSyncFailed) {
   Open();
   LogRow();
   syncs_fail = true;
@@ -160,8 +180,9 @@ TEST_F(EndedLogsTest, AreSyncedByTheNextProcess) {
   syncs = 0;
   Open();
   plant_->ended_logs().Wait();
-  EXPECT_EQ(syncs, 1);
+  EXPECT_EQ(syncs, 2);
   EXPECT_FALSE(State().open);
+  EXPECT_FALSE(State().synced.has_value());
   EXPECT_TRUE(State().ended);
 }
 

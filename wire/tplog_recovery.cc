@@ -37,16 +37,16 @@ class Recovery {
   absl::StatusOr<RecoveredTplog> Run() {
     TS_RETURN_IF_ERROR(OpenLog());
     TS_RETURN_IF_ERROR(ReadState());
-    if (out_.state.open && out_.state.boot != options_.boot) TS_RETURN_IF_ERROR(CutLostTail());
+    const bool rebooted = out_.state.open && out_.state.boot != options_.boot;
+    if (rebooted || out_.state.synced.has_value()) TS_RETURN_IF_ERROR(CutLostTail(rebooted));
+    if (out_.state.synced.has_value()) TS_RETURN_IF_ERROR(WriteAgain(*out_.state.synced));
     TS_RETURN_IF_ERROR(ReadIndex());
     TS_RETURN_IF_ERROR(CheckLastBlock());
     if (torn_.has_value()) TS_RETURN_IF_ERROR(RepairTornBlock());
     TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
     TS_RETURN_IF_ERROR(IndexTheRest());
-    if (changed_) {
-      TS_RETURN_IF_ERROR(out_.index.SyncData());
-      TS_RETURN_IF_ERROR(out_.log.SyncData());
-    }
+    if (changed_) TS_RETURN_IF_ERROR(Sync());
+    out_.state.synced.reset();
     return std::move(out_);
   }
 
@@ -55,7 +55,8 @@ class Recovery {
   absl::Status CreateLog();
   absl::Status CreateIndex();
   absl::Status ReadState();
-  absl::Status CutLostTail();
+  absl::Status CutLostTail(bool rebooted);
+  absl::Status WriteAgain(const TplogState::Bytes& synced);
   absl::Status ReadIndex();
   absl::StatusOr<bool> MendIndexTail(uint64_t offset, uint64_t bytes);
   absl::Status CheckLastBlock();
@@ -66,6 +67,7 @@ class Recovery {
   absl::Status AppendIndex(const ByteBuffer& records);
   absl::Status CutIndex(uint64_t bytes);
   absl::Status CutLog(uint64_t bytes);
+  absl::Status Sync();
 
   const std::string& path_;
   const std::string index_path_;
@@ -74,6 +76,7 @@ class Recovery {
   uint64_t log_bytes_ = 0;      // Size of the log as found.
   uint64_t settled_bytes_ = 0;  // End of the index records whose blocks are complete in the log.
   bool changed_ = false;
+  bool compared_ = false;           // Every block was compared with its checksum.
   std::optional<IndexBlock> last_;  // The last block that is complete in the log.
 
   // The first block that is incomplete, and the names as they were before its record.
@@ -174,8 +177,9 @@ absl::Status Recovery::ReadState() {
   return absl::OkStatus();
 }
 
-// Runs if the machine has rebooted since the last writer wrote.
-absl::Status Recovery::CutLostTail() {
+// Runs if the machine has rebooted since the last writer wrote, or a sync failed: in both cases,
+// pages that did not reach the disk may be lost.
+absl::Status Recovery::CutLostTail(bool rebooted) {
   TS_ASSIGN_OR_RETURN(const LostTail tail, FindLostTail(out_.log, index_path_));
   if (log_bytes_ > tail.log_bytes) {
     out_.recovery.cut_path = CutPath(path_, tail.log_bytes);
@@ -196,11 +200,42 @@ absl::Status Recovery::CutLostTail() {
     TS_RETURN_IF_ERROR(index.Truncate(tail.index_bytes));
     TS_RETURN_IF_ERROR(index.SyncData());
   }
-  out_.recovery.power_cut = true;
+  compared_ = true;
+  out_.recovery.power_cut = rebooted;
+  out_.recovery.sync_failed = out_.state.synced.has_value();
   out_.recovery.messages_not_logged = tail.messages_lost;
   out_.recovery.messages_damaged = tail.messages_damaged;
-  out_.state.cuts.push_back({tail.messages, SystemClock::Instance().NowNs()});
+  if (rebooted || tail.messages_lost > 0 || out_.recovery.log_bytes_cut > 0) {
+    out_.state.cuts.push_back({tail.messages, SystemClock::Instance().NowNs()});
+  }
   return absl::OkStatus();
+}
+
+// The kernel keeps pages that it failed to write until it needs their memory, but does not try to
+// write them again. So what can still be read is written once more.
+absl::Status Recovery::WriteAgain(const TplogState::Bytes& synced) {
+  TS_ASSIGN_OR_RETURN(File index, File::OpenOrCreate(index_path_));
+  TS_ASSIGN_OR_RETURN(const uint64_t index_bytes, index.Bytes());
+  if (synced.index < index_bytes) {
+    TS_RETURN_IF_ERROR(CopyRange(index, synced.index, index_bytes, index, synced.index));
+  }
+  if (synced.log < log_bytes_) {
+    TS_RETURN_IF_ERROR(CopyRange(out_.log, synced.log, log_bytes_, out_.log, synced.log));
+    out_.recovery.log_bytes_written_again = log_bytes_ - synced.log;
+  }
+  changed_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Recovery::Sync() {
+  absl::Status status = out_.index.SyncData();
+  if (status.ok()) status = out_.log.SyncData();
+  if (!status.ok()) {
+    out_.state.open = true;
+    out_.state.boot = options_.boot;
+    NoteFailedSync(path_, {}, out_.state);
+  }
+  return status;
 }
 
 absl::Status Recovery::ReadIndex() {
@@ -262,8 +297,7 @@ absl::StatusOr<bool> Recovery::MendIndexTail(uint64_t offset, uint64_t bytes) {
 }
 
 absl::Status Recovery::CheckLastBlock() {
-  // After a power cut, every block has been compared, and the damage is known.
-  if (!last_.has_value() || out_.recovery.power_cut) return absl::OkStatus();
+  if (!last_.has_value() || compared_) return absl::OkStatus();  // The damage is known.
   TS_ASSIGN_OR_RETURN(const uint32_t crc, Crc32cOfFile(out_.log, last_->offset, last_->bytes));
   if (crc == last_->crc) return absl::OkStatus();
   return DataLoss("{}: block at byte {}: checksum {:08x} over {} bytes, its index says {:08x}",

@@ -1,14 +1,15 @@
 #pragma once
 
 // The history of a log besides its messages, in a small text file beside it, LOG.state: whether a
-// writer has it open and since which boot of the machine, whether its day has ended, and where
-// power cuts have shortened it. docs/formats.md has the format.
+// writer has it open and since which boot of the machine, whether its day has ended, whether a sync
+// of it failed, and where power cuts have shortened it. docs/formats.md has the format.
 //
 // The boot decides what it means if the log's tail disagrees with its index. Until the machine
 // reboots, the page cache holds everything that was written, so such a tail is damage. After a
 // reboot, pages that had not reached the disk are missing, or read as zeros.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,20 @@ struct TplogState {
     friend bool operator==(const Cut&, const Cut&) = default;
   };
 
+  // Bytes of the log and of its index, from the beginning.
+  struct Bytes {
+    uint64_t log = 0;
+    uint64_t index = 0;
+
+    friend bool operator==(const Bytes&, const Bytes&) = default;
+  };
+
   bool open = false;   // True if a writer opened it and has not closed it after a sync.
   std::string boot;    // The boot of the machine when it was opened: BootId.
   bool ended = false;  // True if the day is over: new rows belong to a later log.
+  // Set after a failed sync: how much is known to be on the disk. Later bytes may be lost although
+  // they can still be read, because the kernel drops the pages that it could not write.
+  std::optional<Bytes> synced;
   std::vector<Cut> cuts;
 
   friend bool operator==(const TplogState&, const TplogState&) = default;
@@ -44,5 +56,10 @@ absl::StatusOr<TplogState> ReadTplogState(const std::string& log_path);
 
 // Replaces the state file by a rename; durable when it returns.
 absl::Status WriteTplogState(const std::string& log_path, const TplogState& state);
+
+// Records in `state` and in its file that a sync failed, and that only `synced` is known to be on
+// the disk. The record need not be durable, as the disk may fail again: after a reboot, the next
+// writer compares the log anyway. Errors are logged.
+void NoteFailedSync(const std::string& log_path, TplogState::Bytes synced, TplogState& state);
 
 }  // namespace tickstack::wire

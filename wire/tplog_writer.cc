@@ -28,11 +28,34 @@ absl::Status SyncBoth(File& index, File& log) {
   return log.SyncData();
 }
 
+// Sizes of a log and its index, written by one thread and read by another.
+class AtomicBytes {
+ public:
+  explicit AtomicBytes(const TplogState::Bytes& bytes) : log_(bytes.log), index_(bytes.index) {}
+  void Set(const TplogState::Bytes& bytes) {
+    log_.store(bytes.log, std::memory_order_relaxed);
+    index_.store(bytes.index, std::memory_order_relaxed);
+  }
+  TplogState::Bytes Get() const {
+    return {log_.load(std::memory_order_relaxed), index_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<uint64_t> log_, index_;
+};
+
 // Syncs two files on a thread of its own, in every interval in which something was written.
 class Syncer {
  public:
-  Syncer(File& index, File& log, int interval_ms)
-      : index_(index), log_(log), interval_(interval_ms), thread_([this] { Run(); }) {}
+  // The files have `written` bytes now, of which `synced` are known to be on the disk.
+  Syncer(File& index, File& log, const TplogState::Bytes& written, const TplogState::Bytes& synced,
+         int interval_ms)
+      : index_(index),
+        log_(log),
+        interval_(interval_ms),
+        written_(written),
+        synced_(synced),
+        thread_([this] { Run(); }) {}
 
   ~Syncer() { Stop(); }
 
@@ -45,7 +68,13 @@ class Syncer {
     if (thread_.joinable()) thread_.join();
   }
 
-  void NoteWrite() { dirty_.store(true, std::memory_order_relaxed); }
+  // The files have grown to these sizes. The release pairs with the exchange in Run: a sync that
+  // begins after it covers them.
+  void NoteWrite(const TplogState::Bytes& written) {
+    written_.Set(written);
+    dirty_.store(true, std::memory_order_release);
+  }
+  TplogState::Bytes synced() const { return synced_.Get(); }
 
   // Pairs with the store in Run: a caller that sees true may read the status.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -56,11 +85,14 @@ class Syncer {
     std::unique_lock lock(mutex_);
     while (!stop_ && !failed_.load(std::memory_order_relaxed)) {
       wake_.wait_for(lock, interval_, [this] { return stop_; });
-      if (stop_ || !dirty_.exchange(false, std::memory_order_relaxed)) continue;
+      if (stop_ || !dirty_.exchange(false, std::memory_order_acquire)) continue;
       lock.unlock();
+      const TplogState::Bytes written = written_.Get();
       if (absl::Status status = SyncBoth(index_, log_); !status.ok()) {
         status_ = std::move(status);
         failed_.store(true, std::memory_order_release);
+      } else {
+        synced_.Set(written);
       }
       lock.lock();
     }
@@ -69,6 +101,8 @@ class Syncer {
   File& index_;
   File& log_;
   const std::chrono::milliseconds interval_;
+  AtomicBytes written_;
+  AtomicBytes synced_;  // Set by the thread.
   std::atomic<bool> dirty_ = false;
   std::atomic<bool> failed_ = false;
   absl::Status status_;  // Written once, before failed_.
@@ -82,8 +116,8 @@ class Syncer {
 
 class TplogWriter::State {
  public:
-  State(RecoveredTplog recovered, std::string path, const TplogOptions& options,
-        std::unique_ptr<WriteBehind> behind)
+  State(RecoveredTplog recovered, const TplogState::Bytes& synced, std::string path,
+        const TplogOptions& options, std::unique_ptr<WriteBehind> behind)
       : log_(std::move(recovered.log)),
         index_(std::move(recovered.index)),
         index_bytes_(recovered.index_bytes),
@@ -92,9 +126,12 @@ class TplogWriter::State {
         fsync_(options.fsync),
         totals_(std::move(recovered.totals)),
         recovery_(recovered.recovery),
-        state_(std::move(recovered.state)) {
+        state_(std::move(recovered.state)),
+        synced_(synced) {
     behind_ = std::move(behind);
-    if (fsync_ == FsyncPolicy::kInterval) syncer_.emplace(index_, log_, options.fsync_interval_ms);
+    if (fsync_ == FsyncPolicy::kInterval) {
+      syncer_.emplace(index_, log_, sizes(), synced_, options.fsync_interval_ms);
+    }
   }
 
   absl::Status Append(const TplogBlock& block);
@@ -114,7 +151,10 @@ class TplogWriter::State {
   void MakeRecords(const TplogBlock& block);
   void UndoAppend();
   void CloseFor(const absl::Status& status);
+  void CloseForSync(const absl::Status& status, const TplogState::Bytes& synced);
   void NoteFailures();
+  TplogState::Bytes sizes() const { return {totals_.log_bytes, index_bytes_}; }
+  TplogState::Bytes synced() const { return syncer_.has_value() ? syncer_->synced() : synced_; }
 
   File log_;
   File index_;
@@ -125,6 +165,7 @@ class TplogWriter::State {
   TplogTotals totals_;
   const TplogRecovery recovery_;
   TplogState state_;
+  TplogState::Bytes synced_;  // By this thread, or when the log was opened.
   std::unique_ptr<WriteBehind> behind_;
   std::optional<Syncer> syncer_;
   absl::Status closed_;  // Why nothing can be appended any more.
@@ -196,7 +237,7 @@ absl::Status TplogWriter::State::Append(const TplogBlock& block) {
   AddBlock(block_, names_, totals_);
   behind_->OnGrown(totals_.log_bytes);
 
-  if (syncer_.has_value()) syncer_->NoteWrite();
+  if (syncer_.has_value()) syncer_->NoteWrite(sizes());
   return fsync_ == FsyncPolicy::kBatch ? Sync() : absl::OkStatus();
 }
 
@@ -214,14 +255,26 @@ void TplogWriter::State::CloseFor(const absl::Status& status) {
   if (closed_.ok()) closed_ = FailedPrecondition("the log is closed: {}", Message(status));
 }
 
+void TplogWriter::State::CloseForSync(const absl::Status& status, const TplogState::Bytes& synced) {
+  if (closed_.ok()) NoteFailedSync(path_, synced, state_);
+  CloseFor(status);
+}
+
 void TplogWriter::State::NoteFailures() {
-  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
-  if (behind_ != nullptr && behind_->failed()) CloseFor(behind_->status());
+  if (syncer_.has_value() && syncer_->failed()) CloseForSync(syncer_->status(), synced());
+  if (behind_ != nullptr && behind_->failed()) CloseForSync(behind_->status(), synced());
 }
 
 absl::Status TplogWriter::State::Sync() {
   TS_RETURN_IF_ERROR(closed_);
-  if (const absl::Status status = SyncBoth(index_, log_); !status.ok()) CloseFor(status);
+  // Read before the sync: the kernel reports an error once, and if it is reported here, a sync of
+  // the other thread may succeed although pages were lost.
+  const TplogState::Bytes synced = this->synced();
+  if (const absl::Status status = SyncBoth(index_, log_); !status.ok()) {
+    CloseForSync(status, synced);
+  } else {
+    synced_ = sizes();
+  }
   return closed_;
 }
 
@@ -230,12 +283,13 @@ absl::Status TplogWriter::State::Close(bool sync) {
   if (behind_ != nullptr) behind_->Stop();
   if (syncer_.has_value()) syncer_->Stop();
   NoteFailures();
+  synced_ = synced();
   behind_.reset();
   syncer_.reset();
   absl::Status status = closed_;
   if (status.ok() && sync) {
-    status = SyncBoth(index_, log_);
-    state_.open = false;
+    status = Sync();
+    state_.open = !status.ok();
     if (status.ok()) status = WriteTplogState(path_, state_);
   }
   closed_ = FailedPrecondition("{}: the log is closed", path_);
@@ -268,16 +322,22 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
   // The last writer may have died before it synced what it wrote. From here on, that counts as
   // logged: feeds are told so.
-  if (recovered.state.open && options.fsync != FsyncPolicy::kNone) {
-    TS_RETURN_IF_ERROR(SyncBoth(recovered.index, recovered.log));
-  }
+  const bool was_open = recovered.state.open;
   recovered.state.open = true;
   recovered.state.boot = options.boot;
+  TplogState::Bytes synced = {recovered.totals.log_bytes, recovered.index_bytes};
+  if (was_open && options.fsync == FsyncPolicy::kNone) {
+    synced = {};
+  } else if (was_open) {
+    const absl::Status status = SyncBoth(recovered.index, recovered.log);
+    if (!status.ok()) NoteFailedSync(path, {}, recovered.state);
+    TS_RETURN_IF_ERROR(status);
+  }
   TS_RETURN_IF_ERROR(WriteTplogState(path, recovered.state));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<WriteBehind> behind,
                       WriteBehind::Start(path, recovered.totals.log_bytes, options.cache_bytes));
-  auto state =
-      std::make_unique<State>(std::move(recovered), std::move(path), options, std::move(behind));
+  auto state = std::make_unique<State>(std::move(recovered), synced, std::move(path), options,
+                                       std::move(behind));
   return std::unique_ptr<TplogWriter>(new TplogWriter(std::move(state)));
 }
 

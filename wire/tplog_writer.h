@@ -80,7 +80,11 @@ struct TplogRecovery {
   // True if the machine rebooted while a writer had the log open: every block was compared with its
   // checksum, and the log was cut after the last message that the index proves.
   bool power_cut = false;
-  // After a power cut: messages of older blocks that do not match. They are kept.
+  // True if a sync of the last writer failed: the log was compared and cut in the same way, and
+  // what was not known to be on the disk was written again.
+  bool sync_failed = false;
+  uint64_t log_bytes_written_again = 0;
+  // After a power cut or a failed sync: messages of older blocks that do not match. They are kept.
   uint64_t messages_damaged = 0;
   std::string cut_path;  // File with the bytes that were cut off the log; empty if none.
 };
