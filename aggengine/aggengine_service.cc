@@ -115,7 +115,7 @@ AggEngineService::~AggEngineService() {
 
 void AggEngineService::OnLive() {
   KeepPace();
-  // Registers on both connections: while a day closes, the tickerplant reads only those of closers.
+  // Registers on both connections: while a day closes, the tickerplant logs only rows of closers.
   RegisterAsCloser(subscriber_->connection());
   RegisterAsCloser(link_->connection());
 }

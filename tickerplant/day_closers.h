@@ -4,10 +4,10 @@
 // they published after `.u.end` would be in the next day's log.
 //
 //   the day is over  -> publish everything, send (.u.closing; date) to each closer,
-//                       stop reading feeds
+//                       let rows of others wait
 //                    -> each closer publishes its last rows and calls .u.closed[name; date],
 //                       disconnects, or is given up after kWaitNsMax
-//                    -> the day ends, feeds are read again
+//                    -> the day ends, and what waited is logged in the next one
 //
 // Threads: one owner.
 

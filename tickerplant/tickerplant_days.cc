@@ -7,6 +7,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "tickerplant/tickerplant_service.h"
+#include "tickerplant/verbs.h"
 #include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
@@ -32,18 +33,35 @@ absl::Status TickerplantService::EndDay() {
   return absl::OkStatus();
 }
 
-bool TickerplantService::IsCloser(const Connection& connection) const {
-  return closers_.HasConnection(connection.id());
+// True for rows, and for what may contain rows, unless a closer sends them. Other verbs are
+// answered also while a day closes: a closer that lost its connection can register the next one.
+bool TickerplantService::WaitsForNextDay(const Connection& connection,
+                                         const std::optional<std::string_view>& verb) const {
+  return !closers_.HasConnection(connection.id()) && (!verb || !Verbs::IsWithoutRows(*verb));
+}
+
+void TickerplantService::HoldForNextDay(Connection& connection,
+                                        const wire::ReceivedMessage& message) {
+  held_for_next_day_.push_back({connection.id(), CopyOf(message)});
+  connection.PauseReading();
+}
+
+void TickerplantService::TakeHeldForNextDay() {
+  for (const HeldForNextDay& held : std::exchange(held_for_next_day_, {})) {
+    const auto found = connections_.find(held.connection);
+    if (found == connections_.end()) continue;
+    const std::shared_ptr<Connection> connection = found->second;
+    // Reads again later, unless what follows pauses it.
+    connection->ResumeReading();
+    const std::shared_ptr<const void> owner = held.request.body;
+    Take(*connection, {held.request.kind, held.request.body->span(), owner});
+    OnDrained(*connection);
+  }
 }
 
 void TickerplantService::BeginClosing() {
   CommitStaged();
   tickerplant_->Publish();
-  for (const auto& [id, connection] : connections_) {
-    if (IsCloser(*connection)) continue;
-    connection->PauseReading();
-    held_.push_back(connection);
-  }
   std::vector<Value> closing;
   closing.push_back(Value::Symbol(protocol::kClosing));
   closing.push_back(Value::Date(tickerplant_->date()));
@@ -70,9 +88,7 @@ void TickerplantService::EndWhenClosed() {
   } else {
     RollNow();
   }
-  for (const std::weak_ptr<Connection>& weak : std::exchange(held_, {})) {
-    if (const std::shared_ptr<Connection> connection = weak.lock()) connection->ResumeReading();
-  }
+  TakeHeldForNextDay();
 }
 
 void TickerplantService::Roll() {

@@ -74,15 +74,18 @@ TickerplantService::~TickerplantService() = default;
 
 void TickerplantService::OnOpened(Connection& connection) {
   connections_.emplace(connection.id(), connection.shared_from_this());
-  if (closers_.is_closing() && !IsCloser(connection)) {
-    connection.PauseReading();
-    held_.push_back(connection.weak_from_this());
-  }
 }
 
 void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedMessage& message) {
   ++messages_seen_;
+  Take(connection, message);
+}
+
+void TickerplantService::Take(Connection& connection, const wire::ReceivedMessage& message) {
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
+  if (closers_.is_closing() && WaitsForNextDay(connection, name)) {
+    return HoldForNextDay(connection, message);
+  }
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
   if (rows != nullptr) return StageMessage(connection, message, *rows);
   if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
@@ -259,10 +262,14 @@ void TickerplantService::SendInOrder(Connection& connection, const Value& messag
 
 // Keeps a request until its sender has caught up, and reads no other meanwhile.
 void TickerplantService::Hold(Connection& connection, const wire::ReceivedMessage& message) {
+  held_requests_[connection.id()].push_back(CopyOf(message));
+  connection.PauseReading();
+}
+
+TickerplantService::HeldRequest TickerplantService::CopyOf(const wire::ReceivedMessage& message) {
   auto body = std::make_shared<ByteBuffer>();
   body->Append(message.body);
-  held_requests_[connection.id()].push_back({message.kind, std::move(body)});
-  connection.PauseReading();
+  return {message.kind, std::move(body)};
 }
 
 void TickerplantService::OnSent(Connection&) { ServeBehind(); }
@@ -300,7 +307,7 @@ void TickerplantService::GoLive(const Outlet* outlet) {
   const std::shared_ptr<Connection> connection = found->second;
   for (const HeldRequest& request : requests) {
     const std::shared_ptr<const void> owner = request.body;
-    Evaluate(*connection, {request.kind, request.body->span(), owner});
+    Take(*connection, {request.kind, request.body->span(), owner});
   }
   OnDrained(*connection);
   Resume(*connection);
@@ -308,9 +315,8 @@ void TickerplantService::GoLive(const Outlet* outlet) {
 
 // Reads a connection again, unless the closing day holds it, whose end does so.
 void TickerplantService::Resume(Connection& connection) {
-  const bool day_holds = std::ranges::any_of(held_, [&](const std::weak_ptr<Connection>& each) {
-    return each.lock().get() == &connection;
-  });
+  const bool day_holds = std::ranges::find(held_for_next_day_, connection.id(),
+                                           &HeldForNextDay::connection) != held_for_next_day_.end();
   if (!day_holds) connection.ResumeReading();
 }
 

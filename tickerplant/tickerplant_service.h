@@ -63,6 +63,16 @@ class TickerplantService : public wire::ServerHandler {
     serve::LoopAnswer answer;
   };
 
+  struct HeldRequest {
+    wire::MessageKind kind;
+    std::shared_ptr<const ByteBuffer> body;
+  };
+  struct HeldForNextDay {
+    uint64_t connection;
+    HeldRequest request;
+  };
+
+  void Take(wire::Connection& connection, const wire::ReceivedMessage& message);
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
                     const Verb& verb);
   absl::Status StagePlain(wire::Connection& sender, std::span<const std::byte> body,
@@ -81,11 +91,15 @@ class TickerplantService : public wire::ServerHandler {
   absl::Status EndDay();
   void BeginClosing();
   void EndWhenClosed();
-  bool IsCloser(const wire::Connection& connection) const;
+  bool WaitsForNextDay(const wire::Connection& connection,
+                       const std::optional<std::string_view>& verb) const;
+  void HoldForNextDay(wire::Connection& connection, const wire::ReceivedMessage& message);
+  void TakeHeldForNextDay();
   ConnectionOutlet& OutletOf(wire::Connection& connection);
   const Outlet* BehindOutletOf(const wire::Connection& connection) const;
   void SendInOrder(wire::Connection& connection, const Value& message);
   void Hold(wire::Connection& connection, const wire::ReceivedMessage& message);
+  static HeldRequest CopyOf(const wire::ReceivedMessage& message);
   void ServeBehind();
   void TakeServeTurn();
   void GoLive(const Outlet* outlet);
@@ -118,15 +132,12 @@ class TickerplantService : public wire::ServerHandler {
   };
   LastSender last_sender_;
   DayClosers closers_;
-  bool ends_by_hand_ = false;                          // True if a request ended the closing day.
-  std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day closes.
-  uint64_t stager_ = 0;                                // Id of the connection that staged last.
+  bool ends_by_hand_ = false;  // True if a request ended the closing day.
+  // In the order of their arrival. Their connections are not read while the day closes.
+  std::vector<HeldForNextDay> held_for_next_day_;
+  uint64_t stager_ = 0;  // Id of the connection that staged last.
   LogRanges log_ranges_;
   // Requests of subscribers that are behind, by connection.
-  struct HeldRequest {
-    wire::MessageKind kind;
-    std::shared_ptr<const ByteBuffer> body;
-  };
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
   bool serve_turn_posted_ = false;
   int64_t stall_max_ns_ = 600 * kNsPerSecond;

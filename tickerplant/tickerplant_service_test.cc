@@ -13,6 +13,7 @@
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/simulation.h"
+#include "wire/tplog_check.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -123,6 +124,48 @@ class TickerplantServiceTest : public testing::Test {
   std::unique_ptr<wire::Server> server_;
   std::vector<std::unique_ptr<wire::Client>> clients_;
 };
+
+// Goal: the end of a day does not cost a closer its last rows if it has just lost the connection on
+// which it publishes. Method: the new connection comes while the day closes, and so do rows of a
+// feed and rows in a string, which have to wait.
+TEST_F(TickerplantServiceTest, ReadsTheNewConnectionOfACloserWhileTheDayCloses) {
+  Peer subscriber, link, feed, other;
+  wire::Connection& subscribed = Connect(subscriber);
+  ASSERT_TRUE(Ask(subscribed, ".u.closer[`bars]").ok());
+  wire::Connection& feeding = Connect(feed);
+  ASSERT_TRUE(Ask(feeding, UpdOf("trade", Trade("OLD"))).ok());
+  const int64_t begin_ns = loop_.clock().NowNs();
+  const int32_t date = service_->tickerplant().date();
+  ASSERT_TRUE(Ask(feeding, ".u.end[]").ok());
+  Until([&] { return !subscriber.messages.empty(); });
+
+  std::vector<size_t> answered;
+  for (const size_t rows : {1, 2, 3}) {
+    feeding.Call(UpdOf("quote", Quotes(rows)),
+                 [&answered, rows](const absl::StatusOr<Value>& answer) {
+                   EXPECT_TRUE(answer.ok());
+                   answered.push_back(rows);
+                 });
+  }
+  Connect(other).SendAsync(Value::String(".u.upd[`quote;(0Np;`A;1f;1f;1;1;\"a\";\"b\")]"));
+  wire::Connection& publishing = Connect(link);
+  publishing.SendAsync(Value::List({Value::Symbol(".u.closer"), Value::Symbol("bars")}));
+  publishing.SendAsync(UpdOf("trade", Trade("LAST")));
+  simulation_.RunFor(1s);
+  EXPECT_EQ(service_->tickerplant().date(), date);
+  EXPECT_EQ(service_->tickerplant().logged_seq(), 2u);
+  EXPECT_TRUE(answered.empty());
+  publishing.SendAsync(
+      Value::List({Value::Symbol(".u.closed"), Value::Symbol("bars"), Value::Date(date)}));
+  Until([&] { return answered.size() == 3; });
+  EXPECT_LT(loop_.clock().NowNs() - begin_ns, 2 * kNsPerSecond);
+  EXPECT_THAT(answered, ElementsAre(1, 2, 3));
+  EXPECT_EQ(service_->tickerplant().date(), date + 1);
+  const wire::TableRows ended = *wire::CountTplogRows(directory_ + "/sym2020.03.09");
+  EXPECT_EQ(ended, (wire::TableRows{{"trade", 2}}));
+  const wire::TableRows next = *wire::CountTplogRows(directory_ + "/sym2020.03.10");
+  EXPECT_EQ(next.at("quote"), 7u);
+}
 
 TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   Peer peer;

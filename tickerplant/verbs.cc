@@ -89,6 +89,11 @@ const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_
   return nullptr;
 }
 
+bool TickerplantService::Verbs::IsWithoutRows(std::string_view name) {
+  return std::ranges::any_of(
+      kVerbs, [&](const Verb& verb) { return verb.name == name && verb.stage == nullptr; });
+}
+
 std::optional<absl::StatusOr<Value>> TickerplantService::Verbs::Call(std::string_view name,
                                                                      Args args) {
   const auto verb = std::ranges::find(kVerbs, name, &Verb::name);

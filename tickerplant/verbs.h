@@ -52,6 +52,7 @@ class TickerplantService::Verbs final : public query::Environment {
 
   // Returns the verb with this name if it stages rows, else nullptr. Cost: a few comparisons.
   static const Verb* FindRows(std::string_view name);
+  static bool IsWithoutRows(std::string_view name);  // False for a name that is no verb's.
 
   Verbs(TickerplantService& service, wire::Connection& sender)
       : service_(service), sender_(sender) {}
