@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/nearest_name.h"
 #include "base/status.h"
 #include "base/time.h"
 
@@ -41,34 +42,6 @@ std::string Found(const toml::node& node) {
   if (node.is_table()) return "a table";
   if (node.is_array()) return "an array";
   return "a date or time";
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row[b.size()];
-}
-
-// Returns the known name that `name` most likely means, or "" if none is close.
-std::string_view Nearest(std::string_view name, const std::set<std::string, std::less<>>& known) {
-  std::string_view nearest;
-  // A transposition counts 2; half of a short name is too much.
-  size_t least = name.size() / 3 + 2;
-  for (const std::string& candidate : known) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance < least && distance < candidate.size()) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 struct Unit {
@@ -108,7 +81,7 @@ void CollectUnused(const std::string& file, const toml::table& table, const std:
   for (const auto& [key, node] : table) {
     const std::string name = Dotted(path, key.str());
     if (!known.contains(key.str())) {
-      const std::string_view nearest = Nearest(key.str(), known);
+      const std::string nearest = NearestName(key.str(), {known.begin(), known.end()});
       const toml::source_index line = key.source().begin.line;
       errors.emplace_back(
           line, fmt::format("{}:{}: {}: unknown key{}", file, line, name,

@@ -129,7 +129,13 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
       rdb = fmt::format("{}:{}", each.listener.host, each.listener.port);
     }
   }
-  if (rdb.empty()) return InvalidArgument("no rdb writes days: expected [eod], or --rdb");
+  if (rdb.empty() && options.config.empty()) {
+    return InvalidArgument(
+        "whose day? Expected --config STACK.toml, or --rdb HOST:PORT of an rdb that writes days");
+  }
+  if (rdb.empty()) {
+    return InvalidArgument("{}: no rdb writes days: expected a section [eod]", options.config);
+  }
   TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
   TS_ASSIGN_OR_RETURN(const int32_t date, DateOf(tickerplant));
   const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");

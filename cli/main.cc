@@ -1,7 +1,10 @@
 // The `tickstack` command: a subcommand per process and per tool. Exit codes: 0 done, 1 failed, 2
 // wrong usage.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "base/logging.h"
 #include "base/machine.h"
+#include "base/nearest_name.h"
 #include "base/status.h"
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
@@ -266,8 +270,26 @@ bool HasSubcommand(const CLI::App& app, const std::string& name) {
               .empty();
 }
 
+// Says which subcommand may have been meant.
+int RefuseSubcommand(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> known;
+  for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
+  const std::string nearest = NearestName(name, known);
+  std::fprintf(stderr, "no subcommand %s%s\nRun with --help for more information.\n", name.c_str(),
+               nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest).c_str());
+  return kExitUsage;
+}
+
+// `help` and `help SUBCOMMAND` are what --help is.
+std::vector<std::string> WithoutHelpWord(std::vector<std::string> args) {
+  if (args.empty() || args[0] != "help") return args;
+  std::rotate(args.begin(), args.begin() + 1, args.end());
+  args.back() = "--help";
+  return args;
+}
+
 int Main(int argc, char** argv) {
-  const std::vector<std::string> args(argv + 1, argv + argc);
+  const std::vector<std::string> args = WithoutHelpWord({argv + 1, argv + argc});
   absl::StatusOr<StackConfig> config = ConfigForProcess(args);
   if (!config.ok()) {
     std::fprintf(stderr, "%s\n", std::string(Message(config.status())).c_str());
@@ -302,12 +324,11 @@ int Main(int argc, char** argv) {
   AddLogCommand(app, log, action);
   AddHdbTools(app, hdb_tools, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {
-    std::fprintf(stderr, "no subcommand %s\nRun with --help for more information.\n",
-                 args[0].c_str());
-    return kExitUsage;
+    return RefuseSubcommand(app, args[0]);
   }
   try {
-    app.parse(argc, argv);
+    app.parse(
+        std::vector<std::string>(args.rbegin(), args.rend()));  // It takes the last one first.
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
   }

@@ -282,7 +282,8 @@ void Supervisor::Impl::TakeReady(Process& process) {
   if (!all) return;
   if (!all_answered) {
     all_answered = true;
-    LogInfo("ready processes={}", processes.size());
+    LogInfo("ready processes={} page={}", processes.size(),
+            options.page.empty() ? "none" : options.page);
     if (options.run_ns > 0) stop_ns = MonotonicNs() + options.run_ns;
   }
   if (const absl::Status status = WriteReadyFile(); !status.ok()) {

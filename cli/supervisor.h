@@ -36,6 +36,7 @@ struct ProcessSpec {
 struct SupervisorOptions {
   std::string log_folder;  // Folder of NAME.log for each process; empty: no logs.
   std::string ready_file;  // Written when all answer, and for each new pid; empty: none.
+  std::string page;        // URL that the message `ready` names; empty: none.
   bool restart = true;     // False: the stack stops when a child dies.
   int64_t run_ns = 0;      // Duration after all answered; 0: until a signal.
   // Time after which a child that does not stop is killed.

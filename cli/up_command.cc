@@ -93,6 +93,23 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
   return specs;
 }
 
+// Returns the URL at which people can look at the stack's data: of the first rdb or, without one,
+// of the first process that answers HTTP; empty if none does.
+std::string PageOf(StackConfig& config) {
+  std::string page;
+  bool is_rdb = false;
+  for (const auto& [kind, process] : ProcessesOf(config)) {
+    const wire::ListenerOptions& listener = process->listener();
+    const bool better = page.empty() || (kind->role == std::string_view("rdb") && !is_rdb);
+    if (!wire::AnswersHttp(listener) || !better) continue;
+    const bool v6 = listener.host.find(':') != std::string::npos;
+    page = fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", listener.host, v6 ? "]" : "",
+                       listener.port);
+    is_rdb = kind->role == std::string_view("rdb");
+  }
+  return page;
+}
+
 // Prints the reason as the last line on stderr. No configuration silences it.
 int End(int exit_code, const absl::Status& why) {
   LogError("up ends exit_code={} error=\"{}\"", exit_code, Message(why));
@@ -112,6 +129,7 @@ int RunUp(const UpOptions& options) {
   SupervisorOptions supervisor;
   supervisor.log_folder = config->data + "/logs";
   supervisor.ready_file = options.ready_file;
+  supervisor.page = PageOf(*config);
   supervisor.restart = config->restart;
   supervisor.run_ns = static_cast<int64_t>(options.seconds * static_cast<double>(kNsPerSecond));
   const absl::Status ended = Supervisor(std::move(supervisor), *std::move(specs)).Run();

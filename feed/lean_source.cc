@@ -57,10 +57,20 @@ std::string LeanOptions::RowsName() const {
 }
 
 absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const LeanOptions& options) {
+  if (options.date.empty()) {
+    return InvalidArgument(
+        "--date is missing (in a configuration: date): expected such as 2013.10.07");
+  }
   const std::optional<int32_t> date = ParseDate(options.date);
   if (!date) return InvalidArgument("date '{}': expected such as 2013.10.07", options.date);
-  if (options.path.empty()) return InvalidArgument("path '': expected a folder of LEAN ticks");
-  if (options.symbols.empty()) return InvalidArgument("symbols '': expected such as aig,bac");
+  if (options.path.empty()) {
+    return InvalidArgument(
+        "--path is missing (in a configuration: path): expected a folder of LEAN ticks");
+  }
+  if (options.symbols.empty()) {
+    return InvalidArgument(
+        "--symbols is missing (in a configuration: symbols): expected such as aig,bac");
+  }
   if (options.batch_rows < 1 || options.batch_rows > kBatchRowsMax) {
     return InvalidArgument("batch-rows {}: expected 1 to {}", options.batch_rows, kBatchRowsMax);
   }

@@ -279,8 +279,10 @@ TEST_F(LeanSourceTest, NamesTheOptionAtFault) {
   };
   EXPECT_EQ(error_of([](LeanOptions& o) { o.date = "2013.13.07"; }),
             "date '2013.13.07': expected such as 2013.10.07");
-  EXPECT_THAT(error_of([](LeanOptions& o) { o.path = ""; }), HasSubstr("path ''"));
-  EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols.clear(); }), HasSubstr("symbols ''"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.date = ""; }), HasSubstr("--date is missing"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.path = ""; }), HasSubstr("--path is missing"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols.clear(); }),
+              HasSubstr("--symbols is missing"));
   EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"../aig"}; }),
               HasSubstr("'../aig', expected a folder name"));
   EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"aig", "aig"}; }),

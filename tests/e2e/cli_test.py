@@ -6,9 +6,11 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import sys
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, lean_archives, stack  # noqa: E402
@@ -42,10 +44,14 @@ class CommandLineTest(stack.StackTest):
                 self.assertIn("--help", done.stdout)
                 # The largest numbers of 63 and 64 bits mean something else to a reader, such as "no limit".
                 self.assertNotRegex(done.stdout, "18446744073709551615|9223372036854775807")
+        self.assertEqual(self.run_program("--help").stdout, self.run_program("help").stdout)
+        self.assertEqual(self.run_program("log", "dump", "--help").stdout, self.run_program("help", "log", "dump").stdout)
         self.assertRegex(self.run_program("--version").stdout, r"^tickstack \d+\.\d+\.\d+\n$")
 
     def test_wrong_usage_exits_2_and_says_what(self):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
+                              (["rbd"], "no subcommand rbd, did you mean rdb?"), 
+                              (["eod"], "--config STACK.toml, or --rdb HOST:PORT"),
                               (["rdb", "--prot", "1"], "--prot"), (["rdb", "--port", "70000"], "70000"),
                               (["query"], "address is required"), (["up", "/no/file.toml"], "/no/file.toml"),
                               (["feed", "--symbols", "few"], "few"), (["log", "check"], "file"),
@@ -79,6 +85,9 @@ class CommandLineTest(stack.StackTest):
             done = self.run_program("tickerplant", "--port", port, "--data", str(self.folder / "data"))
             self.assertEqual(1, done.returncode, done.stderr)
         self.assertEqual(1, self.run_program("query", f":{port}", "1+1").returncode)
+        done = self.run_program("feed", "--source", "lean")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("--date is missing", done.stderr)
         self.assertEqual(1, self.run_program("log", "check", "/no/log").returncode)
 
 
@@ -149,6 +158,14 @@ class UpTest(stack.StackTest):
                 # A process whose tickerplant stopped first has lost nothing, and must not warn.
                 after = running.log_text().partition(" ended name=feed")[2]
                 self.assertNotRegex(after, r"(?m)^\S+ [WE] (rdb|tickerplant) ", after)
+
+    def test_the_message_ready_names_a_page(self):
+        running = self.start_stack(CONFIG, "--date", DATE)
+        page = re.search(r" ready processes=\d+ page=(http://127\.0\.0\.1:(\d+)/)\n", running.log_text())
+        self.assertEqual(running.port("rdb"), int(page[2]))
+        with urllib.request.urlopen(page[1], timeout=20) as answer:
+            self.assertIn(b"<html", answer.read())
+        self.assertEqual(0, running.stop(), running.log_text())
 
     def test_every_row_that_was_sent_is_logged_when_it_stops(self):
         running = self.start_stack(CONFIG, "--date", DATE)
