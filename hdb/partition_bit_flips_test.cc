@@ -171,7 +171,7 @@ TEST_P(BitFlips, AreNamedOrHarmless) {
   const std::vector<std::string> files = Files();
   uint64_t all_bytes = 0;
   for (const std::string& file : files) all_bytes += std::filesystem::file_size(file);
-  const uint64_t flips = NumberFromEnvironment("TICKSTACK_FLIPS", 200);
+  const uint64_t flips = NumberFromEnvironment("TICKSTACK_FLIPS", 100);
   const uint64_t first_seed = NumberFromEnvironment("TICKSTACK_SEED", 1);
   uint64_t named = 0, harmless = 0;
   std::map<std::string, uint64_t> harmless_of;
