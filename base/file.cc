@@ -227,6 +227,12 @@ absl::Status SyncDirectory(const std::string& path) {
   return failed == 0 ? absl::OkStatus() : FileError(failed, "fsync", path);
 }
 
+void RestrictFileAccess(FileAccess access) {
+  if (access == FileAccess::kEveryone) return;
+  const mode_t before = ::umask(0);
+  ::umask(before | (access == FileAccess::kOwner ? 077 : 027));
+}
+
 absl::Status RenameReplacing(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return FileError(errno, "rename", from);
   return SyncDirectory(DirectoryOf(to));

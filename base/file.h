@@ -105,6 +105,17 @@ std::string DirectoryOf(std::string_view path);
 // Makes the names in a directory durable; needed after creating or renaming a file in it.
 absl::Status SyncDirectory(const std::string& path);
 
+// Who else may read the files and directories that this process creates.
+enum class FileAccess {
+  kOwner,     // Nobody: 0600 and 0700.
+  kGroup,     // The group: 0640 and 0750.
+  kEveryone,  // As the process's umask says.
+};
+
+// Sets it for the process and its children. It only takes rights away: a stricter umask stays.
+// Threads: before others start.
+void RestrictFileAccess(FileAccess access);
+
 // Renames `from` to `to`, replacing an existing file, and syncs the directory. The caller must have
 // synced the file.
 absl::Status RenameReplacing(const std::string& from, const std::string& to);

@@ -216,6 +216,7 @@ int RunEod(const EodOptions& options) {
   const absl::StatusOr<StackConfig> config = ConfigOf(options);
   if (!config.ok()) return Failed(config.status(), kExitWrongUsage);
   InitLogging("eod", config->log_level);
+  RestrictFileAccess(config->readable_by);
   if (!options.date) {
     const absl::Status ended = EndDay(options, *config);
     return ended.ok() ? 0 : Failed(ended, absl::IsInvalidArgument(ended) ? kExitWrongUsage : 1);

@@ -78,6 +78,7 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
 // Prepares a process to run: names its log, and makes it end with its parent.
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
   InitLogging(name, config.log_level);
+  RestrictFileAccess(config.readable_by);
   if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);
   // The supervisor of a stack has logged the warnings once for all processes.
   for (const std::string& warning : config.warnings) LogWarn("{}", warning);

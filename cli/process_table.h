@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "aggengine/aggengine_main.h"
+#include "base/file.h"
 #include "base/logging.h"
 #include "cli/process_kind.h"
 #include "feed/feed_main.h"
@@ -32,6 +33,7 @@ struct StackConfig {
   std::optional<std::string> date;  // Day of a replay; default: the clock's.
   LogLevel log_level = LogLevel::kInfo;
   bool restart = true;  // True: `up` restarts a process that died.
+  FileAccess readable_by = FileAccess::kOwner;
 
   std::vector<Schema> schemas;           // `[tables]`, or the default tables; then those of bars.
   std::vector<aggengine::BarSpec> bars;  // `[[aggengine.bars]]` and the default ones.

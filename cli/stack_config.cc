@@ -29,6 +29,12 @@ absl::Status ReadStack(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadName(table, &config.name));
   TS_RETURN_IF_ERROR(table.Read("data", &config.data));
   TS_RETURN_IF_ERROR(ReadWord(table, "log_level", kLevels, &config.log_level));
+  constexpr std::array kAccess = {
+      std::pair<std::string_view, FileAccess>{"owner", FileAccess::kOwner},
+      std::pair<std::string_view, FileAccess>{"group", FileAccess::kGroup},
+      std::pair<std::string_view, FileAccess>{"everyone", FileAccess::kEveryone},
+  };
+  TS_RETURN_IF_ERROR(ReadWord(table, "readable_by", kAccess, &config.readable_by));
   return table.Read("restart", &config.restart);
 }
 

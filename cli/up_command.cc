@@ -122,6 +122,7 @@ int RunUp(const UpOptions& options) {
   absl::StatusOr<StackConfig> config = ConfigOf(options);
   if (!config.ok()) return End(kExitWrongStack, config.status());
   InitLogging(config->name, config->log_level);
+  RestrictFileAccess(config->readable_by);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);
   if (options.parent_fd >= 0) DieWithParent(options.parent_fd);
   absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);

@@ -167,6 +167,18 @@ class UpTest(stack.StackTest):
             self.assertIn(b"<html", answer.read())
         self.assertEqual(0, running.stop(), running.log_text())
 
+    def test_files_can_be_read_by_whom_the_configuration_says(self):
+        self.addCleanup(os.umask, os.umask(0o022))
+        for readable_by, of_folder, of_file in (("", 0o700, 0o600), ('readable_by = "group"', 0o750, 0o640),
+                                                ('readable_by = "everyone"', 0o755, 0o644)):
+            with self.subTest(readable_by=readable_by):
+                running = self.start_stack(f"[stack]\n{readable_by}\n{CONFIG}", "--date", DATE, name=f"{of_file:o}")
+                self.assertEqual(0, running.stop(), running.log_text())
+                created = [running.data, *running.data.rglob("*")]
+                self.assertGreater(len(created), 6)
+                for path in created:
+                    self.assertEqual(of_folder if path.is_dir() else of_file, path.stat().st_mode & 0o777, path)
+
     def test_every_row_that_was_sent_is_logged_when_it_stops(self):
         running = self.start_stack(CONFIG, "--date", DATE)
         stack.wait_until(lambda: running.count("quote") > 500, 30, "some quotes")
