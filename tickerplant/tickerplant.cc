@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 #include "base/check.h"
 #include "base/logging.h"
@@ -147,82 +146,6 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   tickerplant->catch_up_.EnterLog(*tickerplant->log_);
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
   return tickerplant;
-}
-
-std::string Tickerplant::LogPath(int32_t date) const {
-  return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
-}
-
-// Returns the date of the newest log before `before`.
-std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
-  std::optional<int32_t> newest;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.log_directory, ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.substr(0, options_.log_name.size()) != options_.log_name) continue;
-    const std::optional<int32_t> found =
-        ParseDate(std::string_view(name).substr(options_.log_name.size()));
-    if (found && *found < before) newest = std::max(newest.value_or(*found), *found);
-  }
-  return newest;
-}
-
-// Returns the first day whose log accepts rows: a day that ended here stays ended, whatever the
-// clock or the configuration says.
-absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
-  while (true) {
-    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(LogPath(date));
-    if (!state.ok() && !absl::IsDataLoss(state.status())) return state.status();
-    // An illegible state: TplogWriter::Open sets it aside.
-    if (!state.ok() || !state->ended) return date;
-    ++date;
-  }
-}
-
-// Opens the newest log before `date` if its last writer died before it closed it, for example in a
-// power cut soon after midnight: that repairs its tail. Today's log does not depend on it. Then
-// makes it durable in the background.
-//
-// Feeds number their rows across days, so a tickerplant that was down over midnight takes the
-// numbers from that log; returns them if today's log does not have them yet. A log without its
-// whole header may lack the index that keeps these numbers: its creator was killed between the two
-// (tplog_recovery.h).
-absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
-  std::error_code absent;
-  const auto bytes = std::filesystem::file_size(LogPath(date), absent);
-  const bool is_begun = !absent && bytes >= wire::kTplogHeaderBytes;
-  const std::optional<int32_t> newest = NewestLog(date);
-  if (!newest) return StringMap<wire::TableRows>();
-  const std::string path = LogPath(*newest);
-  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
-  const bool was_closed = state.ok() && !state->open;
-  if (is_begun && was_closed) return StringMap<wire::TableRows>();
-  absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
-      wire::TplogWriter::Open(path, options_.log);
-  if (!log.ok()) {
-    if (!is_begun) return log.status();
-    LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
-    return StringMap<wire::TableRows>();
-  }
-  if (!was_closed) LogOpened(**log);
-  StringMap<wire::TableRows> progress;
-  if (!is_begun) progress = (*log)->totals().feed_rows;
-  ended_logs_.Close(*std::move(log));
-  return progress;
-}
-
-absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carried) {
-  wire::TplogOptions log_options = options_.log;
-  log_options.carried_progress = std::move(carried);
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,
-                      wire::TplogWriter::Open(LogPath(date), std::move(log_options)));
-  log_ = std::move(log);
-  date_ = date;
-  feed_rows_ = log_->totals().feed_rows;
-  publication_.set_published_seq(log_->totals().messages);
-  published_bytes_ = log_->totals().log_bytes;
-  LogOpened(*log_);
-  return absl::OkStatus();
 }
 
 int Tickerplant::FindTable(std::string_view table) const {
