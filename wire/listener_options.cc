@@ -39,7 +39,11 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
     const Address address{listener.host, static_cast<uint16_t>(listener.port), ""};
     TS_ASSIGN_OR_RETURN(server, Server::Listen(loop, address, options, handler));
   }
-  if (listener.unix_socket && server->port() != 0) {
+  if (listener.unix_listen_fd >= 0) {
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> inherited,
+                        AdoptListener(loop, listener.unix_listen_fd));
+    server->AlsoAdopt(std::move(inherited));
+  } else if (listener.unix_socket && server->port() != 0) {
     TS_RETURN_IF_ERROR(server->AlsoListen({"", 0, fmt::format("@/tmp/kx.{}", server->port())}));
   }
   return server;

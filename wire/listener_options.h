@@ -18,6 +18,7 @@ struct ListenerOptions {
   std::string host = "127.0.0.1";
   int port = 0;              // 0: the kernel chooses.
   int listen_fd = -1;        // An inherited listening socket; replaces host and port.
+  int unix_listen_fd = -1;   // An inherited socket that listens on @/tmp/kx.PORT.
   bool unix_socket = false;  // True if it also listens on kdb+'s abstract socket @/tmp/kx.PORT.
   // True if pages, files and WebSockets are served on the same port. Default: true if only this
   // machine can connect, because pages of other sites can make browsers send requests, and not all

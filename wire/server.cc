@@ -255,8 +255,12 @@ Server::~Server() {
 absl::Status Server::AlsoListen(const Address& address) {
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener,
                       impl_->loop.network().Listen(impl_->loop, address));
-  impl_->AcceptFrom(std::move(listener));
+  AlsoAdopt(std::move(listener));
   return absl::OkStatus();
+}
+
+void Server::AlsoAdopt(std::unique_ptr<Listener> listener) {
+  impl_->AcceptFrom(std::move(listener));
 }
 
 uint16_t Server::port() const { return impl_->port; }
@@ -266,6 +270,16 @@ void Server::StopAccepting() {
     acceptor.listener = nullptr;
     acceptor.retry.Cancel();
   }
+}
+
+std::vector<std::unique_ptr<DetachedListener>> Server::ReleaseListeners() {
+  std::vector<std::unique_ptr<DetachedListener>> released;
+  for (Impl::Acceptor& acceptor : impl_->acceptors) {
+    if (acceptor.listener == nullptr) continue;
+    if (auto detached = acceptor.listener->Detach()) released.push_back(std::move(detached));
+  }
+  StopAccepting();
+  return released;
 }
 
 std::vector<std::shared_ptr<Connection>> Server::Connections() const {

@@ -55,7 +55,12 @@ class Server {
   // Listens on one more address, such as the Unix socket beside a port.
   absl::Status AlsoListen(const Address& address);
   uint16_t port() const;  // The port of the first listener; 0 for a Unix socket.
+  // Accepts clients of one more listener.
+  void AlsoAdopt(std::unique_ptr<Listener> listener);
   void StopAccepting();
+  // Stops accepting, but clients that connect wait in the listeners' queues. The result is for
+  // another process, and in the order in which the listeners were added.
+  std::vector<std::unique_ptr<DetachedListener>> ReleaseListeners();
   std::vector<std::shared_ptr<Connection>> Connections() const;
 
  private:

@@ -144,6 +144,15 @@ std::unique_ptr<DetachedTransport> SocketTransport::Detach() {
   return std::make_unique<DetachedSocket>(std::move(descriptor));
 }
 
+class DetachedSocketListener final : public DetachedListener {
+ public:
+  explicit DetachedSocketListener(OwnedFd socket) : socket_(std::move(socket)) {}
+  OwnedFd& socket() { return socket_; }
+
+ private:
+  OwnedFd socket_;
+};
+
 class SocketListener final : public Listener {
  public:
   explicit SocketListener(EventLoop& loop) : loop_(loop), acceptor_(loop.context()) {}
@@ -173,6 +182,14 @@ class SocketListener final : public Listener {
   uint16_t port() const override {
     return LocalPortOf(
         const_cast<asio::basic_socket_acceptor<Protocol>&>(acceptor_).native_handle());
+  }
+
+  std::unique_ptr<DetachedListener> Detach() override {
+    boost::system::error_code error;
+    OwnedFd descriptor(acceptor_.release(error));
+    if (error) return nullptr;
+    unlink_path_.clear();  // The socket goes on to listen there.
+    return std::make_unique<DetachedSocketListener>(std::move(descriptor));
   }
 
  private:
@@ -248,6 +265,11 @@ absl::StatusOr<std::unique_ptr<Listener>> AdoptListener(EventLoop& loop, int des
     return Internal("descriptor {}: {}", descriptor, error.message());
   }
   return listener;
+}
+
+OwnedFd DescriptorOf(std::unique_ptr<DetachedListener> listener) {
+  auto* const socket = dynamic_cast<DetachedSocketListener*>(listener.get());
+  return socket == nullptr ? OwnedFd() : std::move(socket->socket());
 }
 
 absl::StatusOr<std::pair<std::unique_ptr<DetachedTransport>, std::unique_ptr<DetachedTransport>>>

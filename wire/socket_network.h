@@ -1,12 +1,14 @@
 #pragma once
 
 // TCP and Unix sockets over Asio: the network of the processes. With listen_on.h, which makes
-// sockets for child processes, the only part of wire/ that sees descriptors.
+// sockets for child processes, and hand_over.h, which passes them to a successor, the only part of
+// wire/ that sees descriptors.
 
 #include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/owned_fd.h"
 #include "wire/transport.h"
 
 namespace tickstack::wire {
@@ -25,6 +27,9 @@ class SocketNetwork final : public Network {
 // Takes over a socket that listens already, such as one inherited from the parent process.
 // kInvalidArgument if it does not listen; the descriptor is then left open.
 absl::StatusOr<std::unique_ptr<Listener>> AdoptListener(EventLoop& loop, int descriptor);
+
+// Returns the socket of a listener that was detached from a SocketNetwork's.
+OwnedFd DescriptorOf(std::unique_ptr<DetachedListener> listener);
 
 // Two ends of a stream inside this process. kUnavailable if no descriptor is left.
 absl::StatusOr<std::pair<std::unique_ptr<DetachedTransport>, std::unique_ptr<DetachedTransport>>>

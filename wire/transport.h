@@ -86,6 +86,13 @@ class Transport {
   virtual std::unique_ptr<DetachedTransport> Detach() = 0;
 };
 
+// A listener that belongs to no loop, for example on its way to another process. Clients that
+// connect wait in its queue. Destroying it stops listening, unless another process has it too.
+class DetachedListener {
+ public:
+  virtual ~DetachedListener() = default;
+};
+
 class Listener {
  public:
   using Accepted =
@@ -97,6 +104,10 @@ class Listener {
   // asio::error::operation_aborted when the listener is destroyed.
   virtual void AsyncAccept(Accepted done) = 0;
   virtual uint16_t port() const = 0;  // 0 if it has none.
+  // Takes the listener from its loop; a pending AsyncAccept ends with
+  // asio::error::operation_aborted. Only destroying it is allowed afterwards. nullptr if it cannot
+  // be detached.
+  virtual std::unique_ptr<DetachedListener> Detach() { return nullptr; }
 };
 
 class Network {
