@@ -189,6 +189,13 @@ absl::Status File::LockWithin(std::chrono::nanoseconds at_most) {
   return locked;
 }
 
+void File::Unlock() {
+  struct flock lock{};
+  lock.l_type = F_UNLCK;
+  lock.l_whence = SEEK_SET;
+  ::fcntl(fd_, F_OFD_SETLK, &lock);
+}
+
 absl::StatusOr<bool> File::IsLockedByAnother() const {
   struct flock lock{};
   lock.l_type = F_RDLCK;

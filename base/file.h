@@ -80,6 +80,8 @@ class File {
   // The same, but tries again until `at_most` is over: a process that was killed a moment ago, or
   // whose parent was, may still hold its lock. Blocks the thread.
   absl::Status LockWithin(std::chrono::nanoseconds at_most);
+  // Releases the lock; the file stays open.
+  void Unlock();
   // Returns whether another File or process holds the lock. Does not take it.
   absl::StatusOr<bool> IsLockedByAnother() const;
 

@@ -102,6 +102,11 @@ void ArenaTier::Start() {
       (options_.streaming == Streaming::kAuto && StreamingPays())) {
     streaming_from_bytes_ = kStreamedBytes;
   }
+  StartTouching();
+}
+
+void ArenaTier::StartTouching() {
+  stopping_ = false;  // No thread runs.
   if (ahead_pages_ > 0 || first_pages_ > 0) toucher_ = std::thread([this] { TouchAhead(); });
 }
 

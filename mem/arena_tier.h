@@ -32,6 +32,7 @@ class ArenaTier : public Tier {
  protected:
   absl::Status Refuse(size_t bytes, std::string_view why);
   void FreePages(size_t offset, size_t rounded);  // Under mutex_.
+  void StartTouching();
   void StopTouching();
 
   const TierOptions options_;

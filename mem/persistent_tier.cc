@@ -173,6 +173,10 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
   TS_ASSIGN_OR_RETURN(file->locked, tickstack::File::OpenOrCreate(file->path));
   TS_RETURN_IF_ERROR(file->locked.LockWithin(options.lock_wait));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, file->locked.Bytes());
+  if (bytes != file->layout.file_bytes && options.read_by_another) {
+    return FailedPrecondition("{}: has {} bytes, expected {}: its size cannot change now",
+                              file->path, bytes, file->layout.file_bytes);
+  }
   if (bytes != file->layout.file_bytes) {
     if (bytes != 0) {
       LogWarn("persistent tier made anew: its size changed path={} bytes={} bytes_were={}",
@@ -190,6 +194,9 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
     // The allocated blocks of a new file are freed; a file with content is kept.
     if (file->fresh) file->locked.Truncate(0).IgnoreError();
     return mapped;
+  }
+  if (options.read_by_another && !file->IsTierFile()) {
+    return FailedPrecondition("{}: not written by this version, or not whole", file->path);
   }
   if (!file->fresh && !file->IsTierFile()) {
     LogWarn("persistent tier made anew: not written by this version, or not whole path={}",
@@ -263,6 +270,7 @@ PersistentTier::PersistentTier(const TierOptions& options, std::unique_ptr<File>
       words_(file->layout.pages),
       file_(std::move(file)) {
   commit_stats_.msync = !file_->dax;
+  keep_freed_ = options.read_by_another;
 }
 
 // The file is unmapped with this class's members, before the base class would end its thread.
@@ -297,17 +305,25 @@ absl::Status PersistentTier::Load() {
     TS_RETURN_IF_ERROR(file_->Initialise(*persistence_));
   } else {
     const int newest = file_->Header(1)->sequence > file_->Header(0)->sequence ? 1 : 0;
-    if (!LoadSlot(newest)) TS_RETURN_IF_ERROR(LoadOlder(1 - newest));
+    if (!LoadSlot(newest)) {
+      if (keep_freed_) return DataLoss("{}: its last commit is not whole", file_->path);
+      TS_RETURN_IF_ERROR(LoadOlder(1 - newest));
+    }
   }
+  FindStalePages();
+  allocator_.NoteChanges(true);
+  return absl::OkStatus();
+}
+
+void PersistentTier::FindStalePages() {
   for (const int slot : {0, 1}) {
+    stale_pages_[slot].clear();
     for (size_t page = 0; page < words_.size(); ++page) {
       if (file_->Words(slot)[page] != words_[page]) {
         stale_pages_[slot].push_back(static_cast<uint32_t>(page));
       }
     }
   }
-  allocator_.NoteChanges(true);
-  return absl::OkStatus();
 }
 
 // Loads the commit before the newest one, which is not complete, or nothing if there is none.
@@ -354,6 +370,7 @@ bool PersistentTier::LoadSlot(int number) {
 absl::Status PersistentTier::Forget() {
   {
     const std::lock_guard lock(mutex_);
+    if (keep_freed_) return FailedPrecondition("{}: another process reads it", file_->path);
     for (size_t page = 0; page < words_.size(); ++page) allocator_.Release(page);
     used_bytes_ = high_water_bytes_ = 0;
     freed_.clear();
@@ -445,8 +462,10 @@ absl::Status PersistentTier::Commit(std::span<const std::byte> root) {
   const std::lock_guard lock(mutex_);
   TS_RETURN_IF_ERROR(broken_);
   // Under the lock, these pages cannot be granted before the commit without them is durable.
-  for (const Freed& freed : freed_) FreePages(freed.offset, freed.rounded);
-  freed_.clear();
+  if (!keep_freed_) {
+    for (const Freed& freed : freed_) FreePages(freed.offset, freed.rounded);
+    freed_.clear();
+  }
   TakeChanges();
   if (const absl::Status written = WriteSlot(root); !written.ok()) {
     broken_ = Annotate(written, file_->path);
@@ -460,6 +479,46 @@ absl::Status PersistentTier::Commit(std::span<const std::byte> root) {
   commit_stats_.commit_ns += took_ns;
   commit_stats_.commit_ns_max = std::max(commit_stats_.commit_ns_max, took_ns);
   return absl::OkStatus();
+}
+
+// ---- taking the place of another process
+
+void PersistentTier::Release() {
+  StopTouching();
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = FailedPrecondition("{}: given to another process", file_->path);
+  }
+  // A stray store would damage what the other process commits; a fault names its place.
+  if (mprotect(file_->base, file_->layout.file_bytes, PROT_READ) != 0) {
+    LogWarn("given tier stays writable here path={} errno={}", file_->path, errno);
+  }
+  file_->locked.Unlock();
+}
+
+// The other process put its commits into the slots in turn. This one's next commit follows them.
+absl::Status PersistentTier::Reclaim(std::chrono::nanoseconds at_most) {
+  TS_RETURN_IF_ERROR(file_->locked.LockWithin(at_most));
+  if (mprotect(file_->base, file_->layout.file_bytes, PROT_READ | PROT_WRITE) != 0) {
+    return Annotate(ErrnoStatus(errno, "mprotect"), file_->path);
+  }
+  for (const int slot : {0, 1}) {
+    SlotHeader header{};
+    std::memcpy(&header, file_->Header(slot), sizeof(header));
+    if (header.crc == CrcOf(header)) sequence_ = std::max(sequence_, header.sequence);
+  }
+  FindStalePages();
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = absl::OkStatus();
+  }
+  StartTouching();
+  return absl::OkStatus();
+}
+
+void PersistentTier::ReuseFreed() {
+  const std::lock_guard lock(mutex_);
+  keep_freed_ = false;
 }
 
 }  // namespace tickstack::mem

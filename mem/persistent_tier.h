@@ -32,6 +32,7 @@
 // Threads: Flush, Commit, Find and OffsetOf belong to one thread, the owner of the data; Allocate,
 // Free and the rest as Tier.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -103,6 +104,21 @@ class PersistentTier final : public ArenaTier {
   void Free(std::byte* memory, size_t bytes) override;
   PersistentTierStats CommitStats() const;
 
+  // ---- For a process that takes the place of another one while that still reads.
+
+  // Gives the file to another process: releases the lock, and refuses allocations and commits from
+  // here on. What was committed stays readable here until this is destroyed, if the other process
+  // opens the file as read_by_another: it then adds data, and overwrites nothing of it. The mapping
+  // becomes read-only.
+  void Release();
+  // Takes a released file back. The other process may have committed: the owner must restore the
+  // state of its own last commit where it is in the tier, and commit it before it changes anything.
+  // Until then a restart finds the other's last commit. kUnavailable if another process has the
+  // lock for longer than `at_most`.
+  absl::Status Reclaim(std::chrono::nanoseconds at_most);
+  // The other process has ended: freed memory may be used again after the next commit.
+  void ReuseFreed();
+
   static constexpr size_t kRootBytesMax = size_t{256} << 10;
 
  private:
@@ -111,6 +127,7 @@ class PersistentTier final : public ArenaTier {
   PersistentTier(const TierOptions& options, std::unique_ptr<File> file,
                  std::unique_ptr<Persistence> persistence);
   absl::Status Load();
+  void FindStalePages();
   bool LoadSlot(int number);
   absl::Status LoadOlder(int number);
   void TakeChanges();
@@ -128,6 +145,7 @@ class PersistentTier final : public ArenaTier {
     size_t rounded;
   };
   std::vector<Freed> freed_;          // Since the last commit. Guarded by mutex_.
+  bool keep_freed_ = false;           // Another process reads it. Guarded by mutex_.
   absl::Status broken_;               // Guarded by mutex_.
   PersistentTierStats commit_stats_;  // Guarded by mutex_.
   std::unique_ptr<File> file_;

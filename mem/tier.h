@@ -70,6 +70,9 @@ struct TierOptions {
   // persistent: time to wait for a process that still has the file, such as one that was just
   // killed.
   std::chrono::nanoseconds lock_wait{0};
+  // persistent: another process still reads the file (PersistentTier::Release). So it is never made
+  // anew, which would be an error, and freed memory is not used again before ReuseFreed.
+  bool read_by_another = false;
 };
 
 struct TierStats {

@@ -273,6 +273,140 @@ TEST_F(DurableRdbTest, GoesOnBesideATableThatItCannotHave) {
   }
 }
 
+// Expects that the index has the same rows as the column, for every symbol.
+void ExpectIndexed(const Rdb& rdb) {
+  for (const std::string& name : rdb.TableNames()) {
+    const Snapshot snapshot = *rdb.FindTable(name);
+    std::map<SymbolId, std::vector<uint32_t>> expected, found;
+    uint32_t row = 0;
+    for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+      for (const SymbolId sym : snapshot.Chunk<SymbolId>(1, chunk)) expected[sym].push_back(row++);
+    }
+    for (const auto& [sym, rows] : expected) {
+      const Postings postings = *snapshot.RowsOf(sym);
+      for (const PostingRun& run : postings.runs) {
+        found[sym].insert(found[sym].end(), run.rows.begin(), run.rows.end());
+      }
+    }
+    EXPECT_EQ(found, expected) << name;
+  }
+}
+
+// Goal: while another process has its tier and adds to it, an rdb reads what it had. Method: the
+// other one replays, commits after each message, and begins anew twice, as at the end of a day.
+TEST_F(DurableRdbTest, ReadsItsTablesWhileAnotherProcessHasItsTier) {
+  std::mt19937_64 rng(5);
+  std::vector<Message> log;
+  for (int i = 0; i < 400; ++i) log.push_back(RandomMessage(rng));
+  const Rows before = RowsIn({log.begin(), log.begin() + 60});
+  Process first = Start(tier_options_);
+  Announce(*first.rdb);
+  for (size_t i = 0; i < 60; ++i) first.rdb->OnLogged(Body(log[i]));
+  first.rdb->SetLog({"sym2020.03.09", 77});
+  EXPECT_FALSE(mem::PersistentTier::Open(tier_options_).ok()) << "it is locked";
+  ASSERT_TRUE(first.rdb->GiveTier().ok());
+  EXPECT_TRUE(first.rdb->gave_tier());
+  EXPECT_FALSE(first.tier->Allocate(4096).ok());
+
+  mem::TierOptions other = tier_options_;
+  other.read_by_another = true;
+  Process second = Start(other);
+  EXPECT_EQ(RowsOf(*second.rdb), before);
+  Announce(*second.rdb);
+  for (int day = 0; day < 3; ++day) {
+    ExpectCatchesUp(*second.rdb, log);
+    second.rdb->MakeDurable();
+    ExpectIndexed(*second.rdb);
+    EXPECT_EQ(RowsOf(*first.rdb), before);
+    ExpectIndexed(*first.rdb);
+    second.rdb->StartOver();
+  }
+  ExpectCatchesUp(*second.rdb, log);
+  first.rdb->MakeDurable();  // No effect: the tier is not its own any more.
+  first = {};
+  second.tier->ReuseFreed();
+  second.rdb->MakeDurable();
+  second = {};
+  Process third = Start(tier_options_);
+  EXPECT_EQ(RowsOf(*third.rdb), RowsIn(log));
+  ExpectIndexed(*third.rdb);
+}
+
+// Goal: an rdb whose successor died goes on as if nothing had been done to its tier, and so does
+// the next process. Method: the successor gets to several points; then the rdb takes other messages
+// than it did.
+TEST_F(DurableRdbTest, TakesItsTierBackWithoutWhatTheOtherAdded) {
+  std::mt19937_64 rng(6);
+  std::vector<Message> log, others;
+  for (int i = 0; i < 300; ++i) log.push_back(RandomMessage(rng));
+  others.assign(log.begin(), log.begin() + 60);
+  for (int i = 0; i < 300; ++i) others.push_back(RandomMessage(rng));
+  for (const bool starts_over : {false, true}) {
+    for (const size_t taken : {60u, 61u, 62u, 100u, 300u}) {
+      for (const bool goes_on : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", starts_over, taken, goes_on));
+        std::filesystem::remove(path_ + "/rdb.tier");
+        Process first = Start(tier_options_);
+        Announce(*first.rdb);
+        for (size_t i = 0; i < 60; ++i) first.rdb->OnLogged(Body(log[i]));
+        ASSERT_TRUE(first.rdb->GiveTier().ok());
+        {
+          mem::TierOptions other = tier_options_;
+          other.read_by_another = true;
+          Process second = Start(other);
+          Announce(*second.rdb);
+          if (starts_over) second.rdb->StartOver();
+          while (second.rdb->position().seq() < taken) {
+            second.rdb->OnLogged(Body(others[second.rdb->position().seq()]));
+            if (rng() % 2 == 0) second.rdb->MakeDurable();
+          }
+          EXPECT_TRUE(absl::IsUnavailable(first.rdb->ReclaimTier({}))) << "the other has it";
+        }
+        const absl::Status back = first.rdb->ReclaimTier({});
+        ASSERT_TRUE(back.ok()) << back;
+        size_t expected = 60;
+        if (goes_on) {
+          ExpectCatchesUp(*first.rdb, log);
+          ExpectIndexed(*first.rdb);
+          first.rdb->MakeDurable();
+          expected = log.size();
+        }
+        first = {};
+        Process third = Start(tier_options_);
+        EXPECT_EQ(third.rdb->durable()->counters().reopens_damaged, 0u);
+        EXPECT_EQ(third.rdb->position().seq(), expected);
+        EXPECT_EQ(RowsOf(*third.rdb),
+                  RowsIn({log.begin(), log.begin() + static_cast<std::ptrdiff_t>(expected)}));
+        ExpectIndexed(*third.rdb);
+      }
+    }
+  }
+}
+
+// Goal: a file that another process reads is never made anew.
+TEST_F(DurableRdbTest, DoesNotMakeATierAnewThatAnotherProcessReads) {
+  const auto code_of = [](const mem::TierOptions& options) {
+    return mem::PersistentTier::Open(options).status().code();
+  };
+  mem::TierOptions other = tier_options_;
+  other.read_by_another = true;
+  EXPECT_EQ(code_of(other), absl::StatusCode::kFailedPrecondition);  // There is no file.
+  {
+    Process process = Start(tier_options_);
+    Announce(*process.rdb);
+    process.rdb->MakeDurable();
+  }
+  EXPECT_EQ(code_of(other), absl::StatusCode::kOk);
+  other.capacity_bytes = 32 * kMiB;
+  EXPECT_EQ(code_of(other), absl::StatusCode::kFailedPrecondition);
+  other.capacity_bytes = tier_options_.capacity_bytes;
+  {
+    std::fstream file(path_ + "/rdb.tier", std::ios::in | std::ios::out | std::ios::binary);
+    file.write("x", 1);
+  }
+  EXPECT_EQ(code_of(other), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(DurableRdbTest, BeginsAnewWithTheNextDay) {
   tier_options_.capacity_bytes = 48 * kMiB;
   options_.table.rows_per_chunk = 1024;

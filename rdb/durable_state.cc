@@ -91,7 +91,7 @@ bool DurableState::IsDue(int64_t at_least_ns) const {
   return pause_ns == 0 || MonotonicNs() - last_commit_ns_ >= pause_ns;
 }
 
-void DurableState::Commit(const State& state, DurableTables::Index index) {
+absl::Status DurableState::Commit(const State& state, DurableTables::Index index) {
   mark_.clear();
   state.position->Save(mark_);
   SaveLog(*state.log, mark_);
@@ -100,13 +100,14 @@ void DurableState::Commit(const State& state, DurableTables::Index index) {
   last_commit_ns_ = MonotonicNs();
   if (committed.ok()) {
     counters_.rows_durable.store(RowsOf(state.tables), std::memory_order_relaxed);
-    return;
+    return committed;
   }
   counters_.commits_refused.fetch_add(1, std::memory_order_relaxed);
   if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
     LogError("rows are not durable, a restart replays them error=\"{}\" withheld={}",
              Message(committed), *withheld);
   }
+  return committed;
 }
 
 }  // namespace tickstack::rdb

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/logging.h"
 #include "mem/persistent_tier.h"
 #include "table/durable_tables.h"
@@ -62,10 +63,12 @@ class DurableState {
     uint64_t rows_refused;  // By a full tier, since the tables were created.
   };
   // A refused commit is counted, and logged at most once per second; the last commit stays valid.
-  void Commit(const State& state, DurableTables::Index index = DurableTables::Index::kWhenDue);
+  absl::Status Commit(const State& state,
+                      DurableTables::Index index = DurableTables::Index::kWhenDue);
   // True if a commit is due. Cost: reads the clock.
   bool IsDue(int64_t at_least_ns = 0) const;
 
+  mem::PersistentTier& tier() const { return store_.tier(); }
   const DurableCounters& counters() const { return counters_; }
   mem::PersistentTierStats CommitStats() const { return store_.tier().CommitStats(); }
 

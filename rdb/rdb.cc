@@ -88,28 +88,49 @@ void Rdb::RefillVolatileTables() {
   refilling_ = std::exchange(position_, Position());
 }
 
-void Rdb::Commit(DurableTables::Index index) {
-  if (durable_ == nullptr) return;
+absl::Status Rdb::Commit(DurableTables::Index index) {
+  if (durable_ == nullptr) return absl::OkStatus();
   std::vector<Table*> tables;
   for (const auto& [name, entry] : entries_) {
     if (entry->durable) tables.push_back(entry->table.get());
   }
   const Position& position = refilling_ ? *refilling_ : position_;
-  durable_->Commit({&symbols_, tables, &position, &log_, tables_refused_rows_}, index);
   uncommitted_ = false;
+  return durable_->Commit({&symbols_, tables, &position, &log_, tables_refused_rows_}, index);
 }
 
 void Rdb::CommitIfDue(int64_t at_least_ns) {
   if (durable_ == nullptr) return;
   uncommitted_ = true;
-  if (durable_->IsDue(at_least_ns)) Commit(DurableTables::Index::kWhenDue);
+  if (durable_->IsDue(at_least_ns)) Commit(DurableTables::Index::kWhenDue).IgnoreError();
 }
 
 void Rdb::OnIdle() {
   if (uncommitted_) CommitIfDue(0);
 }
 
-void Rdb::MakeDurable() { Commit(DurableTables::Index::kWhole); }
+void Rdb::MakeDurable() {
+  if (!gave_tier_) Commit(DurableTables::Index::kWhole).IgnoreError();
+}
+
+absl::Status Rdb::GiveTier() {
+  if (durable_ == nullptr) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(Commit(DurableTables::Index::kWhole));
+  durable_->tier().Release();
+  gave_tier_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Rdb::ReclaimTier(std::chrono::nanoseconds at_most) {
+  if (!gave_tier_) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(durable_->tier().Reclaim(at_most));
+  for (const auto& [name, entry] : entries_) {
+    if (entry->durable) entry->table->DropAdditions();
+  }
+  TS_RETURN_IF_ERROR(Commit(DurableTables::Index::kWhenDue));
+  gave_tier_ = false;
+  return absl::OkStatus();
+}
 
 absl::Status Rdb::MakeTable(const Schema& schema) {
   TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
@@ -228,7 +249,8 @@ void Rdb::StartOver() {
   }
   missing_before_ = counters_.messages_missing.load(std::memory_order_relaxed);
   CountSeq();
-  Commit(DurableTables::Index::kWhenDue);  // Makes the memory of the old tables usable again.
+  // Makes the memory of the old tables usable again.
+  Commit(DurableTables::Index::kWhenDue).IgnoreError();
 }
 
 void Rdb::EndDay(std::span<const std::byte> body) {

@@ -9,6 +9,7 @@
 // histogram; everything else is shared through atomics. So no query delays an upd.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -96,6 +97,15 @@ class Rdb final : public wire::SubscribedState {
   void Reopen();
   // Commits everything, including the index, before the process ends.
   void MakeDurable();
+  // Commits everything and gives the persistent tier to another process, which may open it then
+  // (mem::PersistentTier::Release). Queries still see the tables. Until ReclaimTier, no other
+  // function of the ingest thread may be called. After an error nothing has changed. No effect
+  // without a persistent tier.
+  absl::Status GiveTier();
+  // Takes the tier back as it was given, without what the other process added. After an error the
+  // tables must not be changed any more. kUnavailable if that process has the tier still.
+  absl::Status ReclaimTier(std::chrono::nanoseconds at_most);
+  bool gave_tier() const { return gave_tier_; }
   // Commits if rows are uncommitted and a commit is due. The ingest thread calls it while no
   // message arrives, since otherwise only messages cause commits.
   void OnIdle();
@@ -188,7 +198,7 @@ class Rdb final : public wire::SubscribedState {
   void AddTable(std::shared_ptr<Table> table);
   void EndDay(std::span<const std::byte> body);
   void RefillVolatileTables();
-  void Commit(DurableTables::Index index);
+  absl::Status Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
   void DropTable(std::string_view name);
   void DropUnannounced(std::span<const Schema> schemas);
@@ -216,6 +226,7 @@ class Rdb final : public wire::SubscribedState {
   std::unique_ptr<DurableState> durable_;
   // Position of the restored tables, while earlier messages are replayed for volatile tables.
   std::optional<Position> refilling_;
+  bool gave_tier_ = false;            // Another process has the persistent tier.
   bool reopened_ = false;             // The tables were restored, and no schema was announced yet.
   bool uncommitted_ = false;          // Rows were taken since the last commit.
   uint64_t missing_before_ = 0;       // messages_missing when the tables were created.

@@ -178,6 +178,9 @@ class SymbolIndex {
   // rows it covers. The time column must have its rows already. kDataLoss if the tier lacks the
   // state, or if its checksums disagree. The workers help to compare these.
   absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row, WorkerPool& workers);
+  // Drops what another process added after the last Save, and makes the next Save a checkpoint: the
+  // other process may have overwritten the entries of the last one.
+  void DropAdditions();
 
  private:
   struct Durable;
@@ -236,6 +239,7 @@ class SymbolIndex {
   struct Entry;
   absl::Status LoadRecord(RecordReader& root, size_t end_row);
   absl::Status LoadBlocks();
+  void CutLinks();
   absl::Status LoadList(size_t slot, const Entry& entry);
 
   static constexpr size_t kDoublings = 11;  // Block sizes up to 1 MiB.

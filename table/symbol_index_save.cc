@@ -95,6 +95,7 @@ struct SymbolIndex::Durable {
   size_t rows = 0;
   size_t lists = 0;
   uint32_t crc = 0;
+  bool renew = false;  // True: the next Save makes a checkpoint.
 };
 
 void SymbolIndex::DurableDeleter::operator()(Durable* durable) const { delete durable; }
@@ -179,9 +180,8 @@ void SymbolIndex::Save(ByteBuffer& root, size_t rows, bool whole) {
   const size_t since = rows - durable_->rows;
   // If the tier has no room for the entries, the older checkpoint stays, and loading takes longer.
   ReservePlaces(list_count_.load(std::memory_order_relaxed)).IgnoreError();
-  if (since >= durable_->checkpoint_rows || (whole && since > 0)) {
-    Checkpoint(rows).IgnoreError();
-  }
+  const bool due = since >= durable_->checkpoint_rows || (whole && since > 0) || durable_->renew;
+  if (due && Checkpoint(rows).ok()) durable_->renew = false;
   durable_->blocks.Save(root);
   for (const Durable::Place& place : durable_->places) {
     root.AppendLittle(place.memory == nullptr ? uint64_t{0}
@@ -278,11 +278,22 @@ absl::Status SymbolIndex::LoadBlocks() {
     if (list.blocks < kGrowingBlocks) ++list.blocks;
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  CutLinks();
+  return absl::OkStatus();
+}
+
+// Removes links from the last blocks to blocks that no commit included, or that another process
+// added.
+void SymbolIndex::CutLinks() {
   for (size_t slot = 0; slot < lists_.reserved(); ++slot) {
     Block* const last = lists_[slot].last;
     if (last != nullptr && last->next != 0) SetNext(last, nullptr);
   }
-  return absl::OkStatus();
+}
+
+void SymbolIndex::DropAdditions() {
+  CutLinks();
+  durable_->renew = true;
 }
 
 // Takes over the postings of a checkpoint into a list that has its blocks.

@@ -373,6 +373,9 @@ Table::~Table() = default;
 absl::Status Table::Append(const BatchView& batch) { return impl_->Append(batch); }
 
 bool Table::durable() const { return impl_->persistent != nullptr; }
+void Table::DropAdditions() {
+  if (impl_->index != nullptr) impl_->index->DropAdditions();
+}
 void Table::Save(ByteBuffer& root, bool whole_index) { impl_->Save(root, whole_index); }
 
 Snapshot Table::TakeSnapshot() const {

@@ -180,6 +180,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // Flushes the rows since the last Save, and what their index needs if that is due or
   // `whole_index` is set; appends to a root what Load needs.
   void Save(ByteBuffer& root, bool whole_index);
+  // Drops what another process added after the last Save (PersistentTier::Reclaim).
+  void DropAdditions();
   // Restores the table of a record, and compares all of it with its checksums. kDataLoss, with
   // file, offset, column and rows, if the tier lacks it or it is damaged. The workers help with
   // the checksums.
