@@ -42,6 +42,7 @@ EndOfDay::EndOfDay(EndOfDayOptions options, Rdb* rdb)
       rdb_(rdb),
       workers_(static_cast<size_t>(std::max(options_.threads, 1) - 1),
                [nice = options_.nice] { SetThreadNice(nice); }),
+      waits_(options_.waits),
       thread_([this] {
         SetThreadNice(options_.nice);
         Run();
@@ -85,6 +86,14 @@ void EndOfDay::OnReplayDone(const std::string& log_path, std::vector<Schema> sch
   changed_.notify_all();
 }
 
+void EndOfDay::Begin() {
+  {
+    const std::lock_guard lock(mutex_);
+    waits_ = false;
+  }
+  changed_.notify_all();
+}
+
 bool EndOfDay::WaitUntilIdle(int64_t at_most_ns) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, std::chrono::nanoseconds(at_most_ns), [this] { return idle_; });
@@ -94,6 +103,7 @@ bool EndOfDay::WaitUntilIdle(int64_t at_most_ns) {
 
 void EndOfDay::Run() {
   std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return stopping() || !waits_; });
   while (!stopping()) {
     if (came_live_) {
       // A log that waited for a table's schema may have it now.

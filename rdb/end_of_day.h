@@ -71,6 +71,8 @@ struct EndOfDayOptions {
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
   disk::StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.
+  // True: writes nothing until Begin, because another process may be writing the same days.
+  bool waits = false;
 };
 
 class EndOfDay final : public DayKeeper {
@@ -82,6 +84,9 @@ class EndOfDay final : public DayKeeper {
 
   void OnDayEnded(EndedDay day) override;
   void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) override;
+
+  // Begins to write, if the options say that it waits.
+  void Begin();
 
   // Waits until all known work is done or waits for a person. Returns false if the time is over
   // first.
@@ -157,6 +162,7 @@ class EndOfDay final : public DayKeeper {
   std::deque<EndedDay> ended_;     // Guarded by mutex_; the first may be being written.
   std::optional<Logs> came_live_;  // Guarded by mutex_: look for past logs.
   bool idle_ = false;              // Guarded by mutex_: there is nothing to do.
+  bool waits_ = false;             // Guarded by mutex_: Begin has not been called.
 
   // Used by the thread only.
   std::optional<Logs> logs_;

@@ -99,6 +99,7 @@ class Stack {
     rdb_.OnReplayDone();
   }
   bool Finish(int64_t at_most_ns = kWait) { return end_of_day_->WaitUntilIdle(at_most_ns); }
+  void Begin() { end_of_day_->Begin(); }
   // Stops as a process that is told to end, or as one that was killed.
   void Stop() { end_of_day_ = nullptr; }
   size_t Rows() { return rdb_.FindTable("trade")->rows(); }
@@ -172,6 +173,25 @@ TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(Written(kDate + 1), Numbers(100, 105));
   EXPECT_THAT(Written(kDate + 2), IsEmpty());
+}
+
+// Goal: a successor leaves the day to the process before it, and then finds that it is written.
+TEST_F(EndOfDayTest, WritesNothingBeforeItBegins) {
+  Stack before(options_);
+  options_.waits = true;
+  Stack successor(options_);
+  for (Stack* const stack : {&successor, &before}) {
+    stack->Take(Upd(0, 10));
+    stack->Take(End(kDate));
+  }
+  ASSERT_TRUE(before.Finish());
+  EXPECT_EQ(successor.rdb().days_kept(), 1u);
+  successor.Begin();
+  ASSERT_TRUE(successor.Finish());
+  EXPECT_EQ(successor.rdb().days_kept(), 0u);
+  EXPECT_EQ(before.rdb().counters().days_written, 1u);
+  EXPECT_EQ(successor.rdb().counters().days_written, 0u);
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
 }
 
 // An observer that refuses steps while it is told to.
