@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "base/logging.h"
@@ -23,6 +24,8 @@ constexpr size_t kWaitingBytesMax = kRequestBytesMax;
 // The longest time until the service sees that a client left which it does not read from, or which
 // does not read.
 constexpr auto kCheckInterval = 50ms;
+// Time for a client to read its last answer after the listeners were released.
+constexpr auto kLastAnswerAtMost = 60s;
 
 size_t MaxResultBytes(const QueryServiceOptions& options) {
   if (options.max_result_bytes > 0) return options.max_result_bytes;
@@ -116,7 +119,38 @@ QueryService::~QueryService() {
   }
 }
 
+std::vector<std::unique_ptr<wire::DetachedListener>> QueryService::ReleaseListeners() {
+  std::promise<std::vector<std::unique_ptr<wire::DetachedListener>>> released;
+  loop_.Post([&] {
+    released_ = true;
+    auto listeners = server_->ReleaseListeners();
+    std::vector<std::shared_ptr<QueryClient>> clients;
+    for (const auto& [id, client] : clients_) clients.push_back(client);
+    for (const std::shared_ptr<QueryClient>& client : clients) {
+      client->connection->PauseReading();
+      EndIfAnswered(*client);
+    }
+    released.set_value(std::move(listeners));
+  });
+  return released.get_future().get();
+}
+
+bool QueryService::WaitForClients(std::chrono::nanoseconds at_most) {
+  const int64_t give_up_ns = MonotonicNs() + at_most.count();
+  while (counters_.clients.load(std::memory_order_relaxed) > 0) {
+    if (MonotonicNs() >= give_up_ns) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
 // ---- the socket thread
+
+// Disconnects a client that awaits nothing, because a successor listens now.
+void QueryService::EndIfAnswered(QueryClient& client) {
+  if (!released_ || client.waiting > 0 || client.connection == nullptr) return;
+  client.connection->CloseWhenSent(kLastAnswerAtMost);
+}
 
 void QueryService::OnOpened(wire::Connection& connection) {
   auto client = std::make_shared<QueryClient>();
@@ -127,6 +161,10 @@ void QueryService::OnOpened(wire::Connection& connection) {
   if (!connection.by_http()) client->names.emplace();
   clients_.emplace(connection.id(), std::move(client));
   Add(counters_.clients, 1);
+  if (!released_) return;
+  // It was accepted just before the listeners went. This function must leave it open.
+  connection.PauseReading();
+  loop_.Post([client = clients_.at(connection.id()), this] { EndIfAnswered(*client); });
 }
 
 void QueryService::OnClosed(wire::Connection& connection, const absl::Status&) {
@@ -190,12 +228,12 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
   const std::shared_ptr<wire::Connection> connection = client.connection;
   --client.waiting;
   client.waiting_bytes -= request.body.size();
-  if (client.paused && client.waiting <= kWaitingMax / 2 &&
+  if (client.paused && !released_ && client.waiting <= kWaitingMax / 2 &&
       client.waiting_bytes <= kWaitingBytesMax / 2) {
     client.paused = false;
     connection->ResumeReading();
   }
-  if (!request.ticket && replies.messages.empty()) return;
+  if (!request.ticket && replies.messages.empty()) return EndIfAnswered(client);
   const int64_t now_ns = loop_.clock().MonotonicNs();
   for (wire::Answer& message : replies.messages) {
     client.unread.Add(message.bytes(), now_ns);
@@ -208,6 +246,7 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
     connection->Flush();
   }
   CountSent(request.client, now_ns);
+  EndIfAnswered(client);
 }
 
 void QueryService::OnSent(wire::Connection& connection) {

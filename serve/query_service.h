@@ -24,6 +24,7 @@
 // thread collects them; the socket thread sends them and then the answer. A client has one request
 // running at a time, so the messages of a request leave after all earlier answers.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -77,6 +78,14 @@ class QueryService : public wire::ServerHandler {
 
   uint16_t port() const { return server_->port(); }
 
+  // Stops accepting clients and returns the listeners, for a successor. Reads no more requests:
+  // each client is disconnected when its received requests are answered and the answers are sent.
+  // Blocks until the socket thread has done that, not until the clients are gone. The thread that
+  // owns the service.
+  std::vector<std::unique_ptr<wire::DetachedListener>> ReleaseListeners();
+  // Waits until all clients are gone after ReleaseListeners. False if the time is over first.
+  bool WaitForClients(std::chrono::nanoseconds at_most);
+
   // On the socket thread.
   void OnOpened(wire::Connection& connection) override;
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
@@ -99,6 +108,7 @@ class QueryService : public wire::ServerHandler {
   void Deliver(const QueryRequest& request, Replies replies);
   void CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns);
   void Forget(QueryClient& client, size_t bytes);
+  void EndIfAnswered(QueryClient& client);
   void CheckClients();
 
   const QueryServiceOptions options_;
@@ -113,6 +123,7 @@ class QueryService : public wire::ServerHandler {
 
   wire::EventLoop loop_;
   std::unordered_map<uint64_t, std::shared_ptr<QueryClient>> clients_;  // For the socket thread.
+  bool released_ = false;  // For the socket thread: the listeners are gone, and clients must go.
   wire::Timer check_clients_;
   std::unique_ptr<wire::Server> server_;
   std::thread free_thread_;
