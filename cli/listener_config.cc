@@ -48,4 +48,20 @@ void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener) {
       ->group(of_parent);
 }
 
+std::function<void()> AddTakeOverFlag(CLI::App& command, const std::string& role,
+                                      const wire::ListenerOptions& listener, bool& take_over) {
+  command.add_flag("--take-over", take_over,
+                   "Take the place of the running " + role +
+                       " that listens on the port: prepare, receive its sockets, and let it end");
+  return [&listener, &take_over] {
+    if (!take_over) return;
+    if (listener.listen_fd >= 0) {
+      throw CLI::ValidationError("--take-over", "cannot be combined with --listen-fd");
+    }
+    if (listener.port == 0) {
+      throw CLI::ValidationError("--take-over", "needs the --port of the running process");
+    }
+  };
+}
+
 }  // namespace tickstack::cli

@@ -1,5 +1,5 @@
 // The `tickstack` command: a subcommand per process and per tool. Exit codes: 0 done, 1 failed, 2
-// wrong usage.
+// wrong usage, 3 another process took this one's place.
 
 #include <fmt/format.h>
 

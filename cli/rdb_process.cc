@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
+#include "cli/listener_config.h"
 #include "cli/prestress_config.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
@@ -53,7 +54,14 @@ std::function<void()> AddRdbFlags(CLI::App& command, StackConfig& config, RdbMai
                "Capacity of the DRAM tier, such as 16GiB");
   AddQueryFlags(command, options);
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
-  return nullptr;
+  const std::function<void()> check =
+      AddTakeOverFlag(command, "rdb", options.listener, options.take_over);
+  return [check, &options] {
+    check();
+    if (options.take_over && !options.replay.empty()) {
+      throw CLI::ValidationError("--take-over", "cannot be combined with --replay");
+    }
+  };
 }
 
 void Resolve(const AddressOf& address_of, RdbMainOptions& options) {

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "wire/hand_over.h"
 
 namespace tickstack::cli {
 namespace {
@@ -56,10 +57,15 @@ struct Process {
   bool runs() const { return state == State::kStarting || state == State::kReady; }
 };
 
+// True if a process ended because another one has taken its place.
+bool HandedOver(int wait_status) {
+  return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == wire::kExitHandedOver;
+}
+
 // Returns how a process failed; nullopt if it ended regularly.
 std::optional<std::string> FailureOf(int wait_status) {
   if (WIFEXITED(wait_status)) {
-    if (WEXITSTATUS(wait_status) == 0) return std::nullopt;
+    if (WEXITSTATUS(wait_status) == 0 || HandedOver(wait_status)) return std::nullopt;
     return fmt::format("exit_code={}", WEXITSTATUS(wait_status));
   }
   const int number = WTERMSIG(wait_status);
@@ -304,7 +310,10 @@ void Supervisor::Impl::Reap() {
 
 void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   std::optional<std::string> failure = FailureOf(wait_status);
-  if (!failure.has_value() && !process.spec.may_end && !stopping) failure = "exit_code=0";
+  const bool handed_over = HandedOver(wait_status);
+  if (!failure.has_value() && !process.spec.may_end && !stopping && !handed_over) {
+    failure = "exit_code=0";
+  }
   if (!process.line.empty()) Forward(process, std::exchange(process.line, {}));
   if (failure.has_value() && !process.last_error.empty()) {
     *failure += ": " + process.last_error.substr(0, kLongestError);
@@ -318,7 +327,10 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   process.state = State::kEnded;
   process.ready.Reset();
   process.kill_ns = kNever;
-  if (!failure.has_value() || stopped_early) {
+  if (handed_over) {
+    LogWarn("handed over, its successor is not of this stack: stop that yourself name={} port={}",
+            name, process.spec.port);
+  } else if (!failure.has_value() || stopped_early) {
     LogInfo("ended name={}", name);
   } else if (process.told_to_stop) {
     Fail(Internal("{} failed during shutdown: {}", name, *failure));

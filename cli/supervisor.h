@@ -7,6 +7,9 @@
 // keeps its port, and clients that connect meanwhile wait in the socket's queue instead of being
 // refused. Every child also holds the read end of a pipe whose write end only the supervisor has:
 // if the supervisor is killed, the children notice and stop.
+//
+// A child that ends with wire::kExitHandedOver has a successor, which has its socket and which this
+// supervisor did not start. So the child is not restarted, and its end is no failure.
 
 #include <cstdint>
 #include <memory>

@@ -200,6 +200,16 @@ TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {
   EXPECT_EQ(Read("stopped"), "other\n");
 }
 
+TEST_F(SupervisorTest, LeavesAloneTheOneThatHandedOver) {
+  Add("taken", "echo started >> taken; ready $*; exit 3");
+  Add("other", "serve $*");
+  options_.run_ns = kNsPerSecond / 2;
+  const absl::Status status = Run();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Read("taken"), "started\n");
+  EXPECT_EQ(Read("stopped"), "other\n");
+}
+
 TEST_F(SupervisorTest, EndsWhenAllEndedWell) {
   AddEnding("one", "ready $*; exit 0");
   AddEnding("two", "ready $*; exit 0");

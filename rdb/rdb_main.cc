@@ -19,8 +19,10 @@
 #include "mem/numa.h"
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
+#include "rdb/intake.h"
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
+#include "rdb/succession.h"
 #include "rdb/tier_watch.h"
 #include "serve/query_service.h"
 #include "wire/log_replay.h"
@@ -34,9 +36,8 @@ using namespace std::chrono_literals;
 
 // Heap that indexes, read buffers and the like take in the first minute.
 constexpr size_t kHeapBytes = size_t{16} << 20;
-constexpr auto kIdleCommits = 200ms;  // Commits pending rows after this time without messages.
-constexpr auto kTierLooks = 1s;       // Interval of checks of the tiers' free space.
-constexpr auto kSlice = 50ms;         // Replay time between two checks of the stop signal.
+constexpr auto kTierLooks = 1s;  // Interval of checks of the tiers' free space.
+constexpr auto kSlice = 50ms;    // Replay time between two checks of the stop signal.
 
 // Keeps restored tables if they follow this log, otherwise empties them.
 absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb) {
@@ -102,7 +103,7 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
 using OpenTiers = std::vector<std::unique_ptr<mem::Tier>>;
 
 absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool holds_rows,
-                                                const std::string& process) {
+                                                const std::string& process, bool is_given) {
   mem::TierOptions options = config.options;
   // Memory is touched ahead for the ingest thread only: a scratch tier that is never used then
   // costs nothing.
@@ -110,20 +111,21 @@ absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool h
   if (options.kind == mem::TierKind::kPersistent) {
     options.file = PersistentFileOf(process);
     options.lock_wait = kLockWaitAtStart;
+    options.read_by_another = is_given;
     return mem::PersistentTier::Open(options);
   }
   return mem::OpenTier(options);
 }
 
 // Opens the tiers that the placement uses, and DRAM. A tier in which nothing is placed would only
-// take capacity from the others.
-absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
+// take capacity from the others. `is_given`: the process that has the persistent tier gave it.
+absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options, bool is_given) {
   OpenTiers tiers;
   for (const TierConfig& config : options.tiers) {
     const std::string& name = config.options.name;
     if (name != kDramTier && !options.placement.Uses(name)) continue;
     TS_ASSIGN_OR_RETURN(std::unique_ptr<mem::Tier> tier,
-                        Open(config, options.placement.HoldsRows(name), options.name));
+                        Open(config, options.placement.HoldsRows(name), options.name, is_given));
     const mem::TierStats stats = tier->Stats();
     LogInfo(
         "tier open tier={} kind={} capacity_bytes={} path={} filesystem={} dax={} nodes={} "
@@ -154,41 +156,55 @@ serve::QueryServiceOptions ServiceOptions(const RdbMainOptions& options,
   return service;
 }
 
-absl::Status Run(RdbMainOptions options) {
-  TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
-  if (options.numa_node >= 0) {  // Binds before there are threads and memory.
-    TS_RETURN_IF_ERROR(Annotate(mem::BindProcessToNode(options.numa_node), "numa_node"));
-    LogInfo("bound to a node numa_node={}", options.numa_node);
+// Returns the path of the persistent tier that will have rows; empty if there is none.
+std::string TierFileOf(const RdbMainOptions& options) {
+  for (const TierConfig& config : options.tiers) {
+    const mem::TierOptions& tier = config.options;
+    if (tier.kind != mem::TierKind::kPersistent || !options.placement.HoldsRows(tier.name))
+      continue;
+    return fmt::format("{}/{}", tier.path, PersistentFileOf(options.name));
   }
-  TS_ASSIGN_OR_RETURN(const OpenTiers tiers, OpenAll(options));
-  const Clock& clock = SystemClock::Instance();
-  RdbOptions rdb_options;
-  rdb_options.infer_schemas = !options.replay.empty();
-  rdb_options.known_schemas = options.replay_schemas;
+  return "";
+}
+
+RdbOptions RdbOptionsOf(const RdbMainOptions& options) {
+  RdbOptions rdb;
+  rdb.infer_schemas = !options.replay.empty();
+  rdb.known_schemas = options.replay_schemas;
   for (const TierConfig& config : options.tiers) {
     if (config.options.name == options.placement.TierOfTheRest()) {
-      rdb_options.commit_ns = int64_t{1'000'000} * config.commit_ms;
+      rdb.commit_ns = int64_t{1'000'000} * config.commit_ms;
     }
   }
-  Rdb rdb(rdb_options, Placement(options.placement, Pointers(tiers)), &clock);
-  rdb.Reopen();
-  std::optional<EndOfDay> end_of_day;
-  if (options.end_of_day && options.replay.empty()) {
-    EndOfDayOptions days = *options.end_of_day;
-    if (days.database.empty()) days.database = options.data + "/hdb";
-    LogInfo("days are written database={} hdb={}", days.database,
-            days.hdb.empty() ? "none" : days.hdb);
-    end_of_day.emplace(std::move(days), &rdb);
-    rdb.KeepDays(&*end_of_day);
-  } else if (options.replay.empty()) {
-    LogInfo("days are dropped when they end: no [eod] says where to");
-  }
-  RdbEnvironment environment(&rdb, &clock);
-  environment.facts().SetLimits(options);
+  return rdb;
+}
 
-  wire::EventLoop loop;
-  bool stop = false;
-  loop.OnStopSignal([&](int) { stop = true; });
+// Makes what writes ended days, if they are written. It waits if another process may still write.
+void KeepDays(const RdbMainOptions& options, bool waits, Rdb& rdb,
+              std::optional<EndOfDay>& end_of_day) {
+  if (!options.replay.empty()) return;
+  if (!options.end_of_day) return LogInfo("days are dropped when they end: no [eod] says where to");
+  EndOfDayOptions days = *options.end_of_day;
+  if (days.database.empty()) days.database = options.data + "/hdb";
+  days.waits = waits;
+  LogInfo("days are written database={} hdb={}", days.database,
+          days.hdb.empty() ? "none" : days.hdb);
+  end_of_day.emplace(std::move(days), &rdb);
+  rdb.KeepDays(&*end_of_day);
+}
+
+absl::StatusOr<wire::SubscriberOptions> SubscriberOptionsOf(const RdbMainOptions& options) {
+  wire::SubscriberOptions subscribe;
+  TS_ASSIGN_OR_RETURN(subscribe.tickerplant, wire::ParseAddress(options.tickerplant));
+  subscribe.client.connection.max_message_bytes = options.max_message_bytes;
+  subscribe.client.user = options.name;
+  subscribe.read_log_file = options.read_log_file;
+  return subscribe;
+}
+
+// Fills the tables that are not filled by the tickerplant.
+absl::Status FillFirst(const RdbMainOptions& options, wire::EventLoop& loop, const bool& stop,
+                       Rdb& rdb) {
   // Prestress comes first: the rdb does not say that it is ready before it has its initial rows.
   if (options.prestress != nullptr) {
     const auto stopped = [&] {
@@ -197,28 +213,53 @@ absl::Status Run(RdbMainOptions options) {
     };
     TS_RETURN_IF_ERROR(Prestress(*options.prestress, options.prestress_schemas, stopped, rdb));
   }
-  if (!options.replay.empty()) {
-    TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
+  if (options.replay.empty()) return absl::OkStatus();
+  return ReplayWholeLog(options.replay, loop, stop, rdb);
+}
+
+// Returns the exit code.
+absl::StatusOr<int> Run(RdbMainOptions options) {
+  TS_ASSIGN_OR_RETURN(const wire::SubscriberOptions subscribe, SubscriberOptionsOf(options));
+  if (options.numa_node >= 0) {  // Binds before there are threads and memory.
+    TS_RETURN_IF_ERROR(Annotate(mem::BindProcessToNode(options.numa_node), "numa_node"));
+    LogInfo("bound to a node numa_node={}", options.numa_node);
+  }
+  wire::EventLoop loop;
+  // Declared before the tiers, so that they are closed first: their ends tell the process at the
+  // other end of a take-over that this one has ended.
+  std::unique_ptr<Successor> successor;  // nullptr: this takes nobody's place.
+  std::optional<Holder> holder;
+  if (options.take_over) {
+    TS_ASSIGN_OR_RETURN(successor, Successor::Begin(options.listener.port, TierFileOf(options)));
+  }
+  const bool is_given = successor != nullptr && successor->has_tier();
+  TS_ASSIGN_OR_RETURN(const OpenTiers tiers, OpenAll(options, is_given));
+  const Clock& clock = SystemClock::Instance();
+  Rdb rdb(RdbOptionsOf(options), Placement(options.placement, Pointers(tiers)), &clock);
+  rdb.Reopen();
+  if (is_given && rdb.durable()->counters().reopens_damaged.load() > 0) {
+    return DataLoss("the tier is damaged, and cannot be made anew while the running rdb reads it");
+  }
+  std::optional<EndOfDay> end_of_day;
+  KeepDays(options, /*waits=*/successor != nullptr, rdb, end_of_day);
+  RdbEnvironment environment(&rdb, &clock);
+  environment.facts().SetLimits(options);
+
+  bool stop = false;
+  loop.OnStopSignal([&](int) { stop = true; });
+  TS_RETURN_IF_ERROR(FillFirst(options, loop, stop, rdb));
+  Intake intake(loop, subscribe, &rdb);
+  if (successor != nullptr) {
+    intake.Start();
+    TS_RETURN_IF_ERROR(successor->TakeSockets(loop, stop, rdb, options.listener));
+    if (stop) return 0;
   }
 
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
                       serve::QueryService::Start(ServiceOptions(options, rdb.placement()),
                                                  &environment, &environment.queries()));
   environment.facts().SetPort(service->port());
-  std::unique_ptr<wire::Subscriber> subscriber;
-  if (options.replay.empty()) {
-    wire::SubscriberOptions subscribe;
-    subscribe.tickerplant = tickerplant;
-    subscribe.client.connection.max_message_bytes = options.max_message_bytes;
-    subscribe.client.user = options.name;
-    subscribe.read_log_file = options.read_log_file;
-    subscriber = std::make_unique<wire::Subscriber>(loop, subscribe, &rdb);
-  }
-  std::optional<wire::Timer> idle;
-  if (rdb.durable() != nullptr) {
-    idle.emplace(loop);
-    idle->Every(kIdleCommits, [&rdb] { rdb.OnIdle(); });
-  }
+  if (options.replay.empty() && successor == nullptr) intake.Start();
   TierWatch tier_watch(Pointers(tiers));
   wire::Timer tier_looks(loop);
   tier_looks.Every(kTierLooks, [&tier_watch] { tier_watch.Poll(); });
@@ -227,12 +268,28 @@ absl::Status Run(RdbMainOptions options) {
           options.replay.empty() ? "none" : options.replay, options.query_threads);
   AskForShortSlices();
   wire::ReportReady(options.listener);
+  std::optional<Holder::End> end;
+  holder.emplace(&rdb, service.get(), &intake, [&](Holder::End how) {
+    end = how;
+    stop = true;
+  });
+  if (successor != nullptr) {
+    successor->Confirm(loop, [&] {
+      if (is_given) rdb.durable()->tier().ReuseFreed();
+      if (end_of_day) end_of_day->Begin();
+      holder->Offer(loop);
+    });
+  } else if (options.replay.empty()) {
+    holder->Offer(loop);
+  }
   loop.RunUntil([&] { return stop; }, options.busy_poll);
-  subscriber = nullptr;
+  intake.Stop();
   rdb.MakeDurable();
-  LogInfo("rdb down seq={} rows={} rows_replayed={}", rdb.counters().seq.load(),
-          rdb.counters().rows.load(), rdb.counters().rows_replayed.load());
-  return absl::OkStatus();
+  LogInfo("rdb down seq={} rows={} rows_replayed={} handed_over={}", rdb.counters().seq.load(),
+          rdb.counters().rows.load(), rdb.counters().rows_replayed.load(),
+          end == Holder::End::kHandedOver);
+  if (end == Holder::End::kFailed) return FailedPrecondition("a take-over failed");
+  return end == Holder::End::kHandedOver ? wire::kExitHandedOver : 0;
 }
 
 }  // namespace
@@ -251,9 +308,9 @@ int RunRdb(const RdbMainOptions& options) {
   TouchHeap(kHeapBytes);
   InitLogging(options.name);
   const HeapTrimmer trimmer;
-  const absl::Status status = Run(options);
-  if (!status.ok()) LogError("rdb ends error=\"{}\"", Message(status));
-  return status.ok() ? 0 : 1;
+  const absl::StatusOr<int> exit_code = Run(options);
+  if (!exit_code.ok()) LogError("rdb ends error=\"{}\"", Message(exit_code.status()));
+  return exit_code.value_or(1);
 }
 
 }  // namespace tickstack::rdb

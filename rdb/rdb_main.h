@@ -34,6 +34,8 @@ std::string PersistentFileOf(std::string_view rdb);
 struct RdbMainOptions : serve::QuerySettings {
   std::string name = "rdb";
   wire::ListenerOptions listener;
+  // True: takes the place of the rdb that listens on the port (succession.h).
+  bool take_over = false;
   std::string tickerplant = "127.0.0.1:5010";
   std::string data = "data";  // The data directory.
   // How days are written into a database; none: rows are dropped at the end of a day. An empty
@@ -55,8 +57,9 @@ struct RdbMainOptions : serve::QuerySettings {
   bool busy_poll = false;                        // The ingest thread polls instead of sleeping.
 };
 
-// Runs until SIGTERM or SIGINT and returns 0; 1 if a tier does not open, it could not listen, or
-// the log to replay cannot be read or is damaged. Blocks; the calling thread ingests.
+// Runs until SIGTERM or SIGINT and returns 0, or wire::kExitHandedOver if another process has taken
+// its place; 1 if a tier does not open, it could not listen, or the log to replay cannot be read or
+// is damaged. Blocks; the calling thread ingests.
 int RunRdb(const RdbMainOptions& options);
 
 }  // namespace tickstack::rdb

@@ -1,0 +1,32 @@
+#pragma once
+
+// What fills an rdb's tables from its tickerplant, and commits them while no message arrives.
+// Threads: the ingest thread.
+
+#include <memory>
+#include <optional>
+
+#include "rdb/rdb.h"
+#include "wire/event_loop.h"
+#include "wire/subscriber.h"
+
+namespace tickstack::rdb {
+
+class Intake {
+ public:
+  // The loop and the rdb must outlive this.
+  Intake(wire::EventLoop& loop, wire::SubscriberOptions options, Rdb* rdb);
+
+  void Start();
+  // Unsubscribes. The tables stay as they are; Start continues where they end.
+  void Stop();
+
+ private:
+  wire::EventLoop& loop_;
+  const wire::SubscriberOptions options_;
+  Rdb* const rdb_;
+  std::unique_ptr<wire::Subscriber> subscriber_;
+  std::optional<wire::Timer> idle_;
+};
+
+}  // namespace tickstack::rdb
