@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "cli/listener_config.h"
 #include "cli/process_table.h"
 #include "cli/read_word.h"
 #include "cli/shared_options.h"
@@ -103,7 +104,7 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
   AddBytesFlag(command, "--max-message-bytes", options.max_message_bytes,
                "Largest message accepted; a larger one closes its connection");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
-  return nullptr;
+  return AddTakeOverFlag(command, "tickerplant", options.listener, options.take_over);
 }
 
 void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& /*options*/,

@@ -30,6 +30,11 @@ void EndedLogs::Wait() {
   changed_.wait(lock, [this] { return logs_.empty(); });
 }
 
+bool EndedLogs::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return logs_.empty();
+}
+
 void EndedLogs::Run() {
   std::unique_lock lock(mutex_);
   while (true) {

@@ -33,6 +33,7 @@ class EndedLogs {
   void Close(std::unique_ptr<wire::TplogWriter> log);
   // Waits until all logs are closed.
   void Wait();
+  bool is_idle();  // True if all logs are closed.
 
  private:
   void Run();

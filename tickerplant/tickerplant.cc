@@ -122,18 +122,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   }
   const int64_t now_ns = clock->NowNs();
   const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
-  int32_t today = clock_date;
-  if (!tickerplant->day_.is_fixed()) {
-    // A day that was ended by request before its time stays ended: the newest log is the current
-    // one.
-    today = std::max(today, tickerplant->NewestLog().value_or(INT32_MIN));
-  }
-  TS_ASSIGN_OR_RETURN(today, tickerplant->FirstDayNotEnded(today));
-  if (!tickerplant->day_.is_fixed() && today > clock_date + 1) {
-    return FailedPrecondition(
-        "{}: newer than the clock, which says {}: set the clock, or move the log away",
-        tickerplant->LogPath(today), FormatDate(clock_date));
-  }
+  TS_ASSIGN_OR_RETURN(const int32_t today, tickerplant->DayToOpen());
   if (today != clock_date && tickerplant->day_.is_fixed()) {
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
             FormatDate(clock_date));

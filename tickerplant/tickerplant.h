@@ -73,6 +73,10 @@ class Tickerplant {
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock);
 
+  // Returns the path of the log that Open would open now. Errors: those of Open about dates.
+  static absl::StatusOr<std::string> LogToOpen(const TickerplantOptions& options, DayClock day,
+                                               const Clock* clock);
+
   // Stages `(verb; `table; x)`. `owner` keeps the body alive. kInvalidArgument if it does not fit;
   // the message begins with q's word for the error: `type`, `length` or the unknown table's name.
   absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner);
@@ -157,6 +161,7 @@ class Tickerplant {
   std::string LogPath(int32_t date) const;
   std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
+  absl::StatusOr<int32_t> DayToOpen() const;
   absl::StatusOr<StringMap<wire::TableRows>> SettleLogBefore(int32_t date);
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,

@@ -43,6 +43,30 @@ void LogOpened(const wire::TplogWriter& log) {
 
 }  // namespace
 
+absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
+  const int32_t clock_date = day_.DateAt(clock_->NowNs());
+  int32_t today = clock_date;
+  if (!day_.is_fixed()) {
+    // A day that was ended by request before its time stays ended: the newest log is the current
+    // one.
+    today = std::max(today, NewestLog().value_or(INT32_MIN));
+  }
+  TS_ASSIGN_OR_RETURN(today, FirstDayNotEnded(today));
+  if (!day_.is_fixed() && today > clock_date + 1) {
+    return FailedPrecondition(
+        "{}: newer than the clock, which says {}: set the clock, or move the log away",
+        LogPath(today), FormatDate(clock_date));
+  }
+  return today;
+}
+
+absl::StatusOr<std::string> Tickerplant::LogToOpen(const TickerplantOptions& options, DayClock day,
+                                                   const Clock* clock) {
+  const Tickerplant tickerplant(options, day, clock);
+  TS_ASSIGN_OR_RETURN(const int32_t today, tickerplant.DayToOpen());
+  return tickerplant.LogPath(today);
+}
+
 std::string Tickerplant::LogPath(int32_t date) const {
   return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
 }

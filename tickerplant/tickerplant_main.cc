@@ -12,6 +12,7 @@
 #include "base/thread_priority.h"
 #include "base/time.h"
 #include "tickerplant/day_clock.h"
+#include "tickerplant/succession.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/event_loop.h"
@@ -61,10 +62,7 @@ absl::Status CheckTimes(const TickerplantMainOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status Run(TickerplantMainOptions options) {
-  TS_RETURN_IF_ERROR(CheckTimes(options));
-  TS_ASSIGN_OR_RETURN(DayClock day,
-                      DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
+TickerplantOptions PlantOptions(const TickerplantMainOptions& options) {
   TickerplantOptions plant;
   plant.schemas = options.schemas;
   plant.log_directory = options.data + "/tplog";
@@ -77,16 +75,34 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
   plant.live_queue_bytes = std::min(options.live_queue_bytes, options.max_queue_bytes / 2);
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
-                      Tickerplant::Open(std::move(plant), day, &SystemClock::Instance()));
+  return plant;
+}
 
-  wire::EventLoop loop;
-  bool stop = false;
-  absl::Status failure;
+BatchClock BatchClockOf(const TickerplantMainOptions& options) {
   const auto to_ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
   std::optional<int64_t> phase_ns;
   if (options.batch_phase_ms) phase_ns = to_ns(*options.batch_phase_ms);
-  const BatchClock batches(to_ns(options.batch_ms), phase_ns, SystemClock::Instance().NowNs());
+  return {to_ns(options.batch_ms), phase_ns, SystemClock::Instance().NowNs()};
+}
+
+// Returns the exit code.
+absl::StatusOr<int> Run(TickerplantMainOptions options) {
+  TS_RETURN_IF_ERROR(CheckTimes(options));
+  TS_ASSIGN_OR_RETURN(DayClock day,
+                      DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
+  const Clock& clock = SystemClock::Instance();
+  TickerplantOptions plant = PlantOptions(options);
+  std::unique_ptr<wire::TakeOver> taken;  // nullptr: this takes nobody's place.
+  if (options.take_over) {
+    TS_ASSIGN_OR_RETURN(taken, TakePlace(plant, day, &clock, options.listener));
+  }
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
+                      Tickerplant::Open(std::move(plant), day, &clock));
+
+  wire::EventLoop loop;
+  bool stop = false, handed_over = false;
+  absl::Status failure;
+  const BatchClock batches = BatchClockOf(options);
   TickerplantService service(loop, std::move(tickerplant), batches, [&](absl::Status why) {
     failure = std::move(why);
     stop = true;
@@ -104,12 +120,27 @@ absl::Status Run(TickerplantMainOptions options) {
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   wire::ReportReady(options.listener);
+  Holder holder(server.get(), &service, [&](const absl::Status& how) {
+    failure = how;
+    stop = handed_over = true;
+  });
+  if (taken != nullptr) {
+    taken->Confirm();
+    holder.OfferAfter(loop, std::move(taken));
+  } else {
+    holder.Offer(loop);
+  }
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   TS_RETURN_IF_ERROR(failure);
+  if (handed_over) {
+    LogInfo("tickerplant handed over seq={}", service.tickerplant().logged_seq());
+    return wire::kExitHandedOver;
+  }
   const absl::Status drained = Drain(loop, *server, service);
   LogInfo("tickerplant down seq={} rows={}", service.tickerplant().logged_seq(),
           service.tickerplant().counters().rows);
-  return drained;
+  TS_RETURN_IF_ERROR(drained);
+  return 0;
 }
 
 }  // namespace
@@ -119,9 +150,9 @@ int RunTickerplant(const TickerplantMainOptions& options) {
   TouchHeap(kHeapBytes);
   InitLogging(options.name);
   const HeapTrimmer trimmer;
-  const absl::Status status = Run(options);
-  if (!status.ok()) LogError("tickerplant ends error=\"{}\"", Message(status));
-  return status.ok() ? 0 : 1;
+  const absl::StatusOr<int> exit_code = Run(options);
+  if (!exit_code.ok()) LogError("tickerplant ends error=\"{}\"", Message(exit_code.status()));
+  return exit_code.value_or(1);
 }
 
 }  // namespace tickstack::tickerplant

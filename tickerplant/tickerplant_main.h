@@ -17,6 +17,8 @@ namespace tickstack::tickerplant {
 struct TickerplantMainOptions {
   std::string name = "tickerplant";
   wire::ListenerOptions listener;
+  // True: takes the place of the tickerplant that listens on the port (succession.h).
+  bool take_over = false;
   std::vector<Schema> schemas = DefaultSchemas();
   std::string data = "data";  // The log goes to DATA/tplog/LOG_NAMEyyyy.mm.dd.
   std::string log_name = "sym";
@@ -45,7 +47,8 @@ struct TickerplantMainOptions {
 };
 
 // Runs until SIGTERM or SIGINT; then takes what feeds have sent, logs and publishes it, and gives
-// subscribers time to read it. Returns 0, or 1 if the log could not be opened or failed. Blocks;
+// subscribers time to read it. Returns 0; wire::kExitHandedOver if another process has taken its
+// place; 1 if the log could not be opened or failed. Blocks;
 // uses the calling thread, one that writes the log behind it, and one more if fsync is by interval.
 int RunTickerplant(const TickerplantMainOptions& options);
 

@@ -380,6 +380,17 @@ ConnectionOutlet& TickerplantService::OutletOf(Connection& connection) {
   return *outlet;
 }
 
+absl::Status TickerplantService::MayHandOver() {
+  if (failed_) return absl::FailedPreconditionError("the log has failed");
+  if (closers_.is_closing()) return absl::UnavailableError("the day is ending");
+  if (!tickerplant_->ended_logs().is_idle()) {
+    return absl::UnavailableError("the log of an ended day is being synced");
+  }
+  CommitStaged();
+  if (tickerplant_->has_staged()) return absl::UnavailableError("the disk is full");
+  return absl::OkStatus();
+}
+
 absl::Status TickerplantService::Close() {
   batch_timer_.Cancel();
   day_timer_.Cancel();

@@ -49,6 +49,9 @@ class TickerplantService : public wire::ServerHandler {
   void OnSent(wire::Connection& connection) override;
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
+  // OK if the tickerplant can give its log to a successor now. kUnavailable, with the reason, while
+  // a day ends, the log of an ended day is synced, or rows wait for space on the disk.
+  absl::Status MayHandOver();
   // Stops the timer, publishes all pending rows and closes the log.
   absl::Status Close();
   uint64_t messages_seen() const { return messages_seen_; }
