@@ -65,7 +65,7 @@ bool HandedOver(int wait_status) {
 // Returns how a process failed; nullopt if it ended regularly.
 std::optional<std::string> FailureOf(int wait_status) {
   if (WIFEXITED(wait_status)) {
-    if (WEXITSTATUS(wait_status) == 0 || HandedOver(wait_status)) return std::nullopt;
+    if (WEXITSTATUS(wait_status) == 0) return std::nullopt;
     return fmt::format("exit_code={}", WEXITSTATUS(wait_status));
   }
   const int number = WTERMSIG(wait_status);
@@ -310,10 +310,7 @@ void Supervisor::Impl::Reap() {
 
 void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   std::optional<std::string> failure = FailureOf(wait_status);
-  const bool handed_over = HandedOver(wait_status);
-  if (!failure.has_value() && !process.spec.may_end && !stopping && !handed_over) {
-    failure = "exit_code=0";
-  }
+  if (!failure.has_value() && !process.spec.may_end && !stopping) failure = "exit_code=0";
   if (!process.line.empty()) Forward(process, std::exchange(process.line, {}));
   if (failure.has_value() && !process.last_error.empty()) {
     *failure += ": " + process.last_error.substr(0, kLongestError);
@@ -327,7 +324,7 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   process.state = State::kEnded;
   process.ready.Reset();
   process.kill_ns = kNever;
-  if (handed_over) {
+  if (process.was_ready && HandedOver(wait_status)) {
     LogWarn("handed over, its successor is not of this stack: stop that yourself name={} port={}",
             name, process.spec.port);
   } else if (!failure.has_value() || stopped_early) {
