@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/time.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -17,8 +18,9 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kRole = "rdb";
 constexpr std::string_view kNoTier = "-";
-constexpr auto kPause = 100ms;        // Before the sockets are asked for again.
-constexpr auto kLastRowsAtMost = 1s;  // Wait for the holder's last messages.
+constexpr std::chrono::nanoseconds kDrainAtMost = 5s;  // For rows that wait in the connection.
+constexpr auto kPause = 100ms;                         // Before the sockets are asked for again.
+constexpr auto kLastRowsAtMost = 1s;                   // Wait for the holder's last messages.
 constexpr auto kLooks = 10ms;         // Interval of checks whether the holder has ended.
 constexpr auto kRunningAtMost = 10s;  // Time of a holder's running queries.
 constexpr auto kReclaimAtMost = 5s;   // A successor that died may still have its lock.
@@ -78,6 +80,11 @@ absl::Status Successor::TakeSockets(wire::EventLoop& loop, const bool& stop, con
   const RdbCounters& counters = rdb.counters();
   loop.RunUntil([&] { return stop || counters.live.load(std::memory_order_relaxed) == 1; },
                 /*busy_poll=*/false);
+  // Rows that were published during the replay wait in the connection. They are taken before the
+  // holder stops answering.
+  const int64_t drained_ns = MonotonicNs() + kDrainAtMost.count();
+  while (!stop && MonotonicNs() < drained_ns && loop.RunReady()) {
+  }
   absl::Status taken = Unavailable("not asked yet");
   while (!stop && absl::IsUnavailable(taken)) {
     if (counters.incomplete.load(std::memory_order_relaxed) != 0) {
