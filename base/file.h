@@ -107,9 +107,9 @@ std::string DirectoryOf(std::string_view path);
 // Makes the names in a directory durable; needed after creating or renaming a file in it.
 absl::Status SyncDirectory(const std::string& path);
 
-// Who else may read the files and directories that this process creates.
+// Which other users may read the files and directories that this process creates.
 enum class FileAccess {
-  kOwner,     // Nobody: 0600 and 0700.
+  kOwner,     // None: 0600 and 0700.
   kGroup,     // The group: 0640 and 0750.
   kEveryone,  // As the process's umask says.
 };
