@@ -44,6 +44,7 @@ class Edit:
 class Mutant:
     name: str
     breaks: str = ""
+    harmless: str = ""  # Why no life can notice it; empty: lives are to notice it.
     days: int = 1
     edits: list = dataclasses.field(default_factory=list)
 
@@ -74,6 +75,8 @@ def parse(text):
             file = rest.strip()
         elif kind == "breaks":
             mutants[-1].breaks = rest.strip()
+        elif kind == "harmless":
+            mutants[-1].harmless = rest.strip()
         elif kind == "days":
             mutants[-1].days = int(rest)
         elif kind == "-":
@@ -211,6 +214,8 @@ def run(program, mutant, lives):
 
 
 def summary(mutants, results):
+    """A table of the mutants that lives are to notice."""
+    mutants = [mutant for mutant in mutants if not mutant.harmless]
     lines = ["| area | mutants | caught | in 1 life | 2 to 10 | 11 to 100 | 101 to 1,000 | more |"]
     lines.append("|---|---|---|---|---|---|---|---|")
     bounds = [(1, 1), (2, 10), (11, 100), (101, 1000), (1001, sys.maxsize)]
@@ -246,10 +251,15 @@ def main():
             verdict = f"{lives:6} lives" if lives else f"not in {options.lives}"
             print(f"{mutant.area:12} {mutant.name:44} {verdict:14} {said[:150]}", flush=True)
     print("\n" + summary(chosen, results))
-    escaped = [mutant for mutant in chosen if results[mutant.name][0] is None]
+    harmless = [mutant for mutant in chosen if mutant.harmless]
+    for mutant in harmless:
+        noticed = results[mutant.name][0] is not None
+        print(f"{'NOT harmless' if noticed else 'harmless'}: {mutant.name}: {mutant.harmless}")
+    expected = [mutant for mutant in chosen if not mutant.harmless]
+    escaped = [mutant for mutant in expected if results[mutant.name][0] is None]
     for mutant in escaped:
         print(f"not noticed: {mutant.name}: {mutant.breaks}")
-    return 1 if len(escaped) > len(chosen) * 0.05 else 0
+    return 1 if len(escaped) > len(expected) * 0.05 else 0
 
 
 if __name__ == "__main__":

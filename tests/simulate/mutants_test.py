@@ -52,6 +52,13 @@ class MutantsTest(unittest.TestCase):
         with self.assertRaisesRegex(mutants.Invalid, "one: a.cc: no MUTANT"):
             plant(TWO.replace("MUTANT ? 2 : 1", "2"), "x = 1;\nSync();\n")
 
+    def test_a_harmless_mutant_is_not_one_that_lives_are_to_notice(self):
+        text = TWO.replace("breaks another\n", "breaks another\nharmless another call does it\n")
+        one, two = listed = mutants.parse(text)
+        self.assertEqual([one.harmless, two.harmless], ["", "another call does it"])
+        last = mutants.summary(listed, {"one": (3, ""), "two": (None, "")}).splitlines()[-1]
+        self.assertEqual(last, "| all | 1 | 1 | 0 | 1 | 0 | 0 | 0 |")
+
     def test_a_line_that_is_neither(self):
         with self.assertRaisesRegex(mutants.Invalid, "line 3: whatever"):
             mutants.parse("mutant one\nfile a.cc\nwhatever\n")
