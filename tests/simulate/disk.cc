@@ -25,6 +25,7 @@ struct Disk::Change {
   uint64_t offset = 0;     // Where a write begins; the new size of a truncation.
   std::string bytes = {};  // Empty for a truncation.
   bool truncates = false;
+  bool extends = false;  // Only the size of a write whose bytes were dropped.
   int64_t time_ns = 0;
 };
 
@@ -45,6 +46,9 @@ struct Disk::Node {
   // A file.
   std::string durable;
   std::vector<Change> changes;
+  uint64_t changes_synced = 0;       // Number of changes that are durable and no longer there.
+  std::set<uint64_t> dropped_pages;  // They differ from what is durable, and no sync writes them.
+  bool has_dropped = false;          // A sync failed, and none has made up for it since.
   // A directory.
   std::map<std::string, NodePtr, std::less<>> names, durable_names;
   std::deque<std::shared_ptr<NameChange>> name_changes;
@@ -115,8 +119,9 @@ void Disk::Apply(NameChange& change) {
   }
 }
 
-void Disk::SyncNames(Node& directory, size_t changes) {
-  for (size_t i = 0; i < changes; ++i) Apply(*directory.name_changes[i]);
+// Makes the changes up to `last` durable; nullptr: none.
+void Disk::SyncNames(Node& directory, const std::shared_ptr<NameChange>& last) {
+  if (last != nullptr) Apply(*last);
   while (!directory.name_changes.empty() && directory.name_changes.front()->applied) {
     directory.name_changes.pop_front();
   }
@@ -158,6 +163,17 @@ int Disk::WriteError(int fd, uint64_t end) {
   return full_ && end > static_cast<uint64_t>(status.st_size) ? ENOSPC : 0;
 }
 
+ssize_t Disk::ReadAt(int fd, void* bytes, size_t count, off_t offset) {
+  // The world's own reads are the oracle's.
+  if (fails_read_ && world_.current() != nullptr) {
+    fails_read_ = false;
+    world_.Trace("read error", count);
+    errno = EIO;
+    return -1;
+  }
+  return real::ReadAt(fd, bytes, count, offset);
+}
+
 ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
   std::string bytes;
   for (int i = 0; i < count; ++i) {
@@ -176,8 +192,10 @@ ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
   if (!bytes.empty()) {
     TS_CHECK(real::WriteAt(fd, bytes.data(), bytes.size(), offset) ==
              static_cast<ssize_t>(bytes.size()));
+    const auto begin = static_cast<uint64_t>(offset);
     open_[fd]->changes.push_back(
-        {.offset = static_cast<uint64_t>(offset), .bytes = bytes, .time_ns = world_.MonotonicNs()});
+        {.offset = begin, .bytes = bytes, .time_ns = world_.MonotonicNs()});
+    WriteDroppedPagesAgain(fd, *open_[fd], begin, begin + bytes.size());
   }
   if (error == 0 || (!dies && part > 0)) return static_cast<ssize_t>(bytes.size());
   errno = error;
@@ -199,13 +217,77 @@ int Disk::Sync(int fd) {
     errno = EIO;
     return -1;
   }
-  Node& node = *open_[fd];
-  if (node.is_directory) {
-    SyncNames(node, node.name_changes.size());
-  } else {
-    for (const Change& change : std::exchange(node.changes, {})) Apply(change, node.durable);
+  const NodePtr node = open_[fd];
+  const uint64_t end = node->changes_synced + node->changes.size();
+  const std::shared_ptr<NameChange> last_name =
+      node->name_changes.empty() ? nullptr : node->name_changes.back();
+  if (!PassTimeOfSync()) {
+    errno = EIO;
+    return -1;
   }
+  if (node->is_directory) {
+    SyncNames(*node, last_name);
+    return 0;
+  }
+  if (std::exchange(fails_sync_, false)) {
+    world_.Trace("sync error", node->changes.size());
+    Drop(*node);
+    errno = EIO;
+    return -1;
+  }
+  if (node->dropped_pages.empty()) node->has_dropped = false;
+  if (end <= node->changes_synced) return 0;  // Another sync was faster.
+  const auto synced =
+      node->changes.begin() + static_cast<std::ptrdiff_t>(end - node->changes_synced);
+  for (auto change = node->changes.begin(); change != synced; ++change) {
+    Apply(*change, node->durable);
+  }
+  node->changes.erase(node->changes.begin(), synced);
+  node->changes_synced = end;
   return 0;
+}
+
+// False if the process dies meanwhile.
+bool Disk::PassTimeOfSync() {
+  Process* const process = world_.current();
+  if (sync_ns_max_ == 0 || process == nullptr) return true;
+  const int64_t ns_max = world_.threads().IsCaller() ? sync_ns_max_ : sync_ns_max_ / 16;
+  world_.threads().Sleep(world_.random().Between(0, ns_max));
+  return !process->is_dead();
+}
+
+// A sync failed: the kernel takes the pages for clean.
+void Disk::Drop(Node& file) {
+  file.has_dropped = true;
+  std::vector<Change> kept;
+  for (Change& change : std::exchange(file.changes, {})) {
+    const uint64_t end = change.offset + change.bytes.size();
+    for (uint64_t page = change.offset / kPageBytes; page * kPageBytes < end; ++page) {
+      if (!change.truncates) file.dropped_pages.insert(page);
+    }
+    // Sizes are in the file system's journal.
+    if (!change.truncates) change.extends = true, change.offset = end, change.bytes.clear();
+    kept.push_back(std::move(change));
+  }
+  file.changes = std::move(kept);
+}
+
+void Disk::WriteDroppedPagesAgain(int fd, Node& file, uint64_t begin, uint64_t end) {
+  for (uint64_t page = begin / kPageBytes; page * kPageBytes < end; ++page) {
+    if (file.dropped_pages.erase(page) == 0) continue;
+    std::string bytes(kPageBytes, '\0');
+    const ssize_t got =
+        real::ReadAt(fd, bytes.data(), bytes.size(), static_cast<off_t>(page * kPageBytes));
+    TS_CHECK(got >= 0);
+    bytes.resize(static_cast<size_t>(got));
+    file.changes.push_back(
+        {.offset = page * kPageBytes, .bytes = bytes, .time_ns = world_.MonotonicNs()});
+  }
+}
+
+bool Disk::LostDropped(std::string_view folder) const {
+  return std::ranges::any_of(
+      lost_dropped_, [folder](const std::string& path) { return path.starts_with(folder); });
 }
 
 int Disk::Rename(const char* from, const char* to) {
@@ -265,6 +347,7 @@ int Disk::MakeDirectory(const char* path, mode_t mode) {
 
 void Disk::Apply(const Change& change, std::string& bytes) {
   if (change.truncates) return bytes.resize(change.offset);
+  if (change.extends) return bytes.resize(std::max<uint64_t>(bytes.size(), change.offset));
   const uint64_t end = change.offset + change.bytes.size();
   if (bytes.size() < end) bytes.resize(end);
   bytes.replace(change.offset, change.bytes.size(), change.bytes);
@@ -331,7 +414,8 @@ void Disk::LoseNames(Node& directory) {
         return change->time_ns < world_.MonotonicNs() - kWriteBackNs;
       }));
   const uint64_t others = directory.name_changes.size() - written_back;
-  SyncNames(directory, written_back + world_.random().Below(others + 1));
+  const uint64_t kept = written_back + world_.random().Below(others + 1);
+  SyncNames(directory, kept == 0 ? nullptr : directory.name_changes[kept - 1]);
   for (const auto& [name, node] : std::map(directory.durable_names)) {
     if (node->is_directory) LoseNames(*node);
   }
@@ -347,6 +431,8 @@ void Disk::Restore(const std::string& path, Node& node) {
   }
   node.durable = LeftOf(node);
   node.changes.clear();
+  node.dropped_pages.clear();
+  node.has_dropped = false;
   const int fd = real::Open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
   TS_CHECK(fd >= 0);
   TS_CHECK(real::WriteAt(fd, node.durable.data(), node.durable.size(), 0) ==
@@ -355,7 +441,7 @@ void Disk::Restore(const std::string& path, Node& node) {
 }
 
 // Checks that no file was changed by a call that system_calls.cc does not know.
-void Disk::CheckFiles(const std::string& path, const Node& node) const {
+void Disk::CheckFiles(const std::string& path, const Node& node) {
   if (node.is_directory) {
     for (const auto& [name, child] : node.names) CheckFiles(path + "/" + name, *child);
     return;
@@ -364,11 +450,17 @@ void Disk::CheckFiles(const std::string& path, const Node& node) const {
   for (const Change& change : node.changes) Apply(change, bytes);
   std::ifstream file(path, std::ios::binary);
   const std::string found{std::istreambuf_iterator<char>(file), {}};
-  TS_CHECK(found == bytes);
+  TS_CHECK(found.size() == bytes.size());
+  if (node.has_dropped) lost_dropped_.push_back(path);
+  for (size_t begin = 0; begin < bytes.size(); begin += kPageBytes) {
+    if (node.dropped_pages.contains(begin / kPageBytes)) continue;
+    TS_CHECK(found.compare(begin, kPageBytes, bytes, begin, kPageBytes) == 0);
+  }
 }
 
 void Disk::CutPower() {
   TS_CHECK(open_.empty());  // All processes are gone.
+  lost_dropped_.clear();
   CheckFiles(root_, *tree_);
   LoseNames(*tree_);
   // The names of the whole tree first: a renaming into a directory that is visited later also

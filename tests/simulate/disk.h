@@ -12,7 +12,12 @@
 // fsync, a first part; a renaming is in both directories or in none. Of a file that was not synced
 // since: nothing, everything, a first part of its writes, or each of its 4 KiB pages as it was at
 // some time since then, zeros if it did not exist, and any size that the file had meanwhile. A
-// file's fsync does not make its name durable.
+// file's fsync does not make its name durable. An fsync may take a while, and makes only that
+// durable which was written before it.
+//
+// An fsync that fails drops the pages that it should have written, as Linux does: they can be read
+// until a power cut, later fsyncs do not write them, and a write to such a page makes the whole
+// page dirty again.
 //
 // A process that is killed leaves all that it wrote, and possibly a part of its last write.
 
@@ -24,6 +29,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +53,7 @@ class Disk {
   // System calls: -1 and errno, as the kernel's. `fd` and paths must be the disk's.
   int Open(const char* path, int flags, mode_t mode);
   void OnClosed(int fd) { open_.erase(fd); }
+  ssize_t ReadAt(int fd, void* bytes, size_t count, off_t offset);
   ssize_t WriteAt(int fd, const iovec* parts, int count, off_t offset);
   int Truncate(int fd, off_t bytes);
   int Sync(int fd);
@@ -59,8 +66,16 @@ class Disk {
   // ---- Errors.
   // While it is full, nothing can be added: ENOSPC, perhaps after a part of a write.
   void set_full(bool full) { full_ = full; }
+  bool is_full() const { return full_; }
   void FailNextWrite() { fails_write_ = true; }  // EIO, perhaps after a part of it.
-  void CallOffErrors() { full_ = fails_write_ = false; }
+  void FailNextSync() { fails_sync_ = true; }    // EIO, for the next file.
+  void FailNextRead() { fails_read_ = true; }    // EIO
+  void CallOffReadAndSyncErrors() { fails_sync_ = fails_read_ = false; }
+  void CallOffErrors() { full_ = fails_write_ = fails_sync_ = fails_read_ = false; }
+  // Syncs take up to this long, those of the thread of a process's loop less.
+  void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
+  // True if the last power cut took from files below `folder` what failed syncs had dropped.
+  bool LostDropped(std::string_view folder) const;
 
  private:
   struct Node;
@@ -77,10 +92,13 @@ class Disk {
   static NodePtr NodeAt(const Place& place);
   void ChangeNames(std::vector<std::pair<Place, NodePtr>> edits);
   static void Apply(NameChange& change);
-  static void SyncNames(Node& directory, size_t changes);
+  static void SyncNames(Node& directory, const std::shared_ptr<NameChange>& last);
   static void Apply(const Change& change, std::string& bytes);
+  bool PassTimeOfSync();
+  static void Drop(Node& file);
+  void WriteDroppedPagesAgain(int fd, Node& file, uint64_t begin, uint64_t end);
   std::string LeftOf(Node& file);
-  void CheckFiles(const std::string& path, const Node& node) const;
+  void CheckFiles(const std::string& path, const Node& node);
   void LoseNames(Node& directory);
   void Restore(const std::string& path, Node& node);
 
@@ -90,6 +108,10 @@ class Disk {
   std::unordered_map<int, NodePtr> open_;
   bool full_ = false;
   bool fails_write_ = false;
+  bool fails_sync_ = false;
+  bool fails_read_ = false;
+  int64_t sync_ns_max_ = 0;
+  std::vector<std::string> lost_dropped_;  // Files of LostDropped.
 };
 
 }  // namespace tickstack::simulate

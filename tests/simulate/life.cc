@@ -1,12 +1,16 @@
 #include "tests/simulate/life.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/logging.h"
 #include "disk/partition_writer.h"
+#include "tests/simulate/damage.h"
 #include "tests/simulate/oracle.h"
 #include "tests/simulate/stack.h"
 #include "tests/simulate/world.h"
@@ -24,10 +28,17 @@ constexpr int64_t kCalmAround = 12 * kSecond;  // The end of a calm day.
 constexpr int64_t kCalmRollNs = 3 * kSecond;   // After it, such a day has ended.
 constexpr int64_t kStallNsMax = 3 * kSecond;
 constexpr int64_t kFullNsMax = 5 * kSecond;
-constexpr int64_t kLastRowsNs = 2 * kSecond;  // After the trouble, when the last rows are due.
+constexpr int64_t kCutOffNsMax = 12 * kSecond;
+constexpr int64_t kBarsWaitNsMax = 3 * kSecond;  // Bars are published sooner if nothing is wrong.
+constexpr int64_t kLastRowsNs = 2 * kSecond;     // After the trouble, when the last rows are due.
 constexpr int64_t kConvergeNsMax = 120 * kSecond;
 constexpr int64_t kLookNs = 50 * kMs;  // Between two looks whether everything has converged.
 constexpr int64_t kSettleNs = 2 * kSecond;
+constexpr int64_t kErrorsEndNs = kSecond;     // Before a day ends.
+constexpr int64_t kBeginNsMax = 6 * kSecond;  // After it, when the next one has begun.
+constexpr int64_t kAnswerNsMax = 5 * kSecond;
+constexpr int64_t kFlippedNsMax = 3 * kSecond;
+constexpr int kFlips = 3;  // Bits of the logs, and of the database.
 
 template <typename T>
 const T& OneOf(Random& random, const std::vector<T>& values) {
@@ -63,13 +74,32 @@ StackOptions DrawOptions(Random& random, std::string folder) {
 
 // Kinds of trouble; a life has some of them.
 struct Troubles {
-  bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors;
+  bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
+      read_errors, flipped_bits, cut_offs;
+};
+
+enum class Trouble {
+  kDeath,
+  kDeathInAChange,  // To a file.
+  kPowerCut,
+  kPowerCutInAChange,
+  kReset,
+  kStall,
+  kStop,
+  kSetClock,
+  kFullDisk,
+  kWriteError,
+  kSyncError,
+  kReadError,
+  kFlippedBit,
+  kCutOff,
 };
 
 class Life {
  public:
-  Life(uint64_t seed, int days, const std::string& root)
+  Life(uint64_t seed, int days, const std::string& root, bool strict_syncs)
       : days_(days),
+        strict_syncs_(strict_syncs),
         world_(seed, root, 0),
         random_(world_.random()),
         options_(DrawOptions(random_, root + "/data")) {
@@ -80,12 +110,19 @@ class Life {
   LifeReport Run();
 
  private:
+  LifeReport Report();
   void Plan();
   void StartStack();
+  FeedPlan PlanDay(int64_t roll_ns);
+  void DrawNetwork();
   void PlanTrouble(int64_t roll_ns, bool calm);
-  void Trouble(int kind);
+  int64_t TimeOfTrouble();
+  static bool MayFail(Trouble trouble, int64_t since_roll_ns);
+  int64_t Steps() { return static_cast<int64_t>(random_.Below(1 + (100u >> random_.Below(7)))); }
+  void Begin(Trouble trouble);
   void SetClock();
   void FillDisk();
+  void FlipBit();
   bool HasConverged();
   std::string WhatIsMissing();
   template <typename T>
@@ -96,16 +133,22 @@ class Life {
   void NoteReceipts();
   void WatchFeeds();
   void WatchKeptDays();
+  void Look();
   void CheckRolled(int32_t date);
+  void RestartIncomplete();
 
   const int days_;
+  const bool strict_syncs_;
   World world_;
   Random& random_;
   const StackOptions options_;
-  std::vector<int64_t> rolls_ns_;  // Wall-clock times.
+  std::vector<int64_t> rolls_ns_;         // Wall-clock times.
+  std::map<int32_t, int64_t> begins_ns_;  // The same, by the date that begins.
   int32_t first_day_ = 0, last_day_ = 0;
   int64_t last_rows_ns_ = 0;
   Troubles troubles_{};
+  Chances chances_;
+  std::vector<int64_t> clusters_ns_;  // Times of trouble, from the end of the day.
   FeedPlan plan_a_, plan_b_, plan_teller_, plan_repeater_;
   int64_t repeater_rows_ = 0;
   Told told_;
@@ -122,13 +165,19 @@ class Life {
   uint64_t rdb_starts_ = 0;  // When its kept days were last counted, and their number.
   size_t days_kept_ = 0;
   int64_t next_receipts_ns_ = 0;
+  int64_t next_look_ns_ = 0;
+  int64_t bars_wait_since_ns_ = 0;
+  std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
 };
 
 void Life::Plan() {
   const tickerplant::DayClock day =
       *tickerplant::DayClock::Create(options_.zone, options_.roll_offset_ns, std::nullopt);
   int64_t roll_ns = (DaysFromCivil(2024, 1, 1) + random_.Between(0, 400)) * kNsPerDay;
-  for (int i = 0; i < days_; ++i) rolls_ns_.push_back(roll_ns = day.NextRollAfter(roll_ns));
+  for (int i = 0; i < days_; ++i) {
+    rolls_ns_.push_back(roll_ns = day.NextRollAfter(roll_ns));
+    begins_ns_[day.DateAt(roll_ns)] = roll_ns;
+  }
   first_day_ = day.DateAt(rolls_ns_.front() - 1);
   last_day_ = day.DateAt(rolls_ns_.back() + kAfter);
   world_.JumpClock(rolls_ns_.front() - kBefore - world_.NowNs());
@@ -136,8 +185,7 @@ void Life::Plan() {
   for (FeedPlan* const plan : {&plan_a_, &plan_b_, &plan_teller_, &plan_repeater_}) {
     *plan = {{"trade", {}}, {"quote", {}}};
     for (const int64_t roll : rolls_ns_) {
-      FeedPlan of_day = PlanRows(random_, random_.Between(10, 400), roll - kBefore + kSecond,
-                                 roll + kAfter - kSecond, roll);
+      FeedPlan of_day = PlanDay(roll);
       for (auto& [table, rows] : of_day) {
         (*plan)[table].insert((*plan)[table].end(), rows.begin(), rows.end());
       }
@@ -152,6 +200,14 @@ void Life::Plan() {
                   std::vector<Oracle::Feed>{
                       {"feed_a", &plan_a_}, {"feed_b", &plan_b_}, {"repeater", &plan_repeater_}},
                   plan_teller_, told_);
+}
+
+// Rows of the whole time, or most of them in one of the two days.
+FeedPlan Life::PlanDay(int64_t roll_ns) {
+  const uint64_t shape = random_.Below(4);
+  const int64_t begin_ns = roll_ns - (shape == 0 ? 2 * kSecond : kBefore - kSecond);
+  const int64_t end_ns = roll_ns + (shape == 1 ? kSecond : kAfter - kSecond);
+  return PlanRows(random_, random_.Between(10, 400), begin_ns, end_ns, roll_ns);
 }
 
 void Life::StartStack() {
@@ -184,12 +240,13 @@ void Life::StartStack() {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
     oracle_->OnTickerplant(ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
-                           Recorders());
+                           Recorders(), !flipped_bits_.empty());
   });
   world_.OnPowerCut([this] {
     // A stalled tickerplant does not sync.
-    const int64_t slow_ns = troubles_.stalls ? 2 * kStallNsMax : kSecond;
-    oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns);
+    const int64_t slow_ns = troubles_.stalls ? 2 * kStallNsMax : 300 * kMs;
+    const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
+    oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns, dropped);
   });
 }
 
@@ -235,6 +292,20 @@ void Life::WatchKeptDays() {
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
+// Called every kLookNs.
+void Life::Look() {
+  next_look_ns_ = world_.MonotonicNs() + kLookNs;
+  for (const Recorder* const recorder : Recorders()) {
+    if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
+  }
+  // An engine that can publish does not keep bars for long.
+  const auto* const program = ProgramOf<AggEngineProgram>(engine_);
+  const bool waits = program != nullptr && !engine_->is_dead() && !engine_->is_stalled() &&
+                     program->service->has_unpublished() && program->engine->unanswered() == 0;
+  if (!waits) bars_wait_since_ns_ = world_.MonotonicNs();
+  if (world_.MonotonicNs() - bars_wait_since_ns_ > kBarsWaitNsMax) oracle_->Fail("bars wait");
+}
+
 // A calm day ends soon, also for its subscribers.
 void Life::CheckRolled(int32_t date) {
   const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
@@ -248,44 +319,80 @@ void Life::CheckRolled(int32_t date) {
 
 // ---- trouble
 
-void Life::Trouble(int kind) {
+void Life::Begin(Trouble trouble) {
   NoteReceipts();  // Before a feed dies with what it knows.
   const std::vector<Process*> killed = {tickerplant_, engine_, rdb_, feed_a_, feed_b_};
   Process& process = *OneOf(random_, killed);
-  switch (kind) {
-    case 0:
+  Process& any = *world_.processes()[random_.Below(world_.processes().size())];
+  Process& writer = random_.OneIn(2) ? *tickerplant_ : *rdb_;
+  switch (trouble) {
+    case Trouble::kDeath:
       ++deaths_;
       return world_.Kill(process);
-    case 1:
+    case Trouble::kDeathInAChange:
       ++deaths_;
-      return world_.DieAfter(random_.OneIn(2) ? *tickerplant_ : *rdb_, random_.Between(0, 100),
-                             false);
-    case 2:
+      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, Steps(), false);
+      return world_.DieAfter(writer, Steps(), false);
+    case Trouble::kPowerCut:
       return world_.CutPower();
-    case 3:
-      return world_.DieAfter(random_.OneIn(2) ? *tickerplant_ : *rdb_, random_.Between(0, 100),
-                             true);
-    case 4:
-      world_.connections().ResetOne(random_.Next());
-      return;
-    case 5:
-      return world_.Stall(*world_.processes()[random_.Below(world_.processes().size())],
-                          random_.Between(kMs, kStallNsMax));
-    case 6:
+    case Trouble::kPowerCutInAChange:
+      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, Steps(), true);
+      return world_.DieAfter(writer, Steps(), random_.OneIn(2));
+    case Trouble::kReset:
+      return world_.connections().ResetOne(random_.Next());
+    case Trouble::kStall:
+      return world_.Stall(any, random_.Between(kMs, kStallNsMax));
+    case Trouble::kStop:
       return world_.StopInOrder(process);
-    case 7:
+    case Trouble::kSetClock:
       return SetClock();
-    case 8:
+    case Trouble::kFullDisk:
       return FillDisk();
-    default:
+    case Trouble::kWriteError:
       return world_.disk().FailNextWrite();
+    case Trouble::kSyncError:
+      return world_.disk().FailNextSync();
+    case Trouble::kReadError:
+      return world_.disk().FailNextRead();
+    case Trouble::kFlippedBit:
+      return FlipBit();
+    case Trouble::kCutOff:
+      return world_.CutOff(any, random_.Between(kMs, kCutOffNsMax));
   }
 }
 
 void Life::FillDisk() {
   world_.disk().set_full(true);
-  world_.At(world_.MonotonicNs() + random_.Between(kMs, kFullNsMax),
-            [this] { world_.disk().set_full(false); });
+  const int64_t full_ns = random_.Between(kMs, kFullNsMax);
+  world_.At(world_.MonotonicNs() + full_ns, [this] { world_.disk().set_full(false); });
+  if (!troubles_.deaths || !random_.OneIn(2)) return;
+  world_.At(world_.MonotonicNs() + random_.Between(0, full_ns), [this] {
+    if (!world_.disk().is_full()) return;
+    NoteReceipts();
+    world_.Kill(*tickerplant_);
+  });
+}
+
+// Flips a bit of the current log, its index or its state while the tickerplant does not run. An
+// operator mends the file after a while.
+void Life::FlipBit() {
+  const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
+  if (program == nullptr || tickerplant_->is_dead()) return;
+  const std::string log = program->service->tickerplant().log().path();
+  world_.Kill(*tickerplant_);
+  // The next event: the tickerplant has ended, and does not run again yet.
+  world_.At(world_.MonotonicNs(), [this, log] {
+    const std::string path = log + OneOf<std::string>(random_, {"", ".idx", ".state"});
+    std::error_code absent;
+    const uint64_t bytes = std::filesystem::file_size(path, absent);
+    if (tickerplant_->program() != nullptr || absent || bytes == 0) return;
+    flipped_bits_.push_back(FlippedBit::Draw(path, random_));
+    LogInfo("simulated damage {}", flipped_bits_.back()->where());
+    world_.Trace("flipped bit", bytes);
+    world_.At(world_.MonotonicNs() + random_.Between(0, kFlippedNsMax), [this] {
+      if (!flipped_bits_.empty()) flipped_bits_.erase(flipped_bits_.begin());
+    });
+  });
 }
 
 // Sets a machine's clock, or sets it right.
@@ -297,24 +404,50 @@ void Life::SetClock() {
   world_.clock_of(has_disk).set_ahead_ns(ahead_ns);
 }
 
+// Troubles often come together, many of them at the end of the day.
+int64_t Life::TimeOfTrouble() {
+  if (clusters_ns_.empty() || random_.OneIn(3)) {
+    return random_.Between(-kBefore + kSecond, kAfter - kSecond);
+  }
+  const int64_t spread_ns = kMs << random_.Below(11);
+  return OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
+}
+
+// False for errors that may make an attempt to begin a day's log fail. The next attempt finds the
+// log with the feeds' progress as of the first one, so rows that were logged in between count as
+// not logged, and are logged twice.
+bool Life::MayFail(Trouble trouble, int64_t since_roll_ns) {
+  const bool fails = trouble == Trouble::kReadError || trouble == Trouble::kSyncError;
+  return !fails || since_roll_ns < -kErrorsEndNs || since_roll_ns > kBeginNsMax;
+}
+
 // Times are of the wall clock.
 void Life::PlanTrouble(int64_t roll_ns, bool calm) {
-  const auto plan = [&](int kind, int64_t times_max) {
+  clusters_ns_.clear();
+  for (uint64_t n = random_.Below(3); n > 0; --n) {
+    clusters_ns_.push_back(random_.OneIn(2) ? 0 : random_.Between(-kBefore + kSecond, kAfter / 2));
+  }
+  const auto plan = [&](Trouble trouble, int64_t times_max) {
     for (int64_t n = random_.Between(0, times_max); n > 0; --n) {
-      const int64_t at_ns = roll_ns + random_.Between(-kBefore + kSecond, kAfter - kSecond);
+      const int64_t since_ns = TimeOfTrouble(), at_ns = roll_ns + since_ns;
+      if (!MayFail(trouble, since_ns)) continue;
       if (calm && at_ns > roll_ns - kCalmAround && at_ns < roll_ns + kCalmAround) continue;
-      world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, kind] { Trouble(kind); });
+      world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, trouble] { Begin(trouble); });
     }
   };
-  if (troubles_.deaths) plan(0, 3), plan(1, 4);
-  if (troubles_.power_cuts) plan(2, 1), plan(3, 2);
-  if (troubles_.resets) plan(4, 8);
-  if (troubles_.stalls) plan(5, 4);
-  if (troubles_.stops) plan(6, 2);
-  if (troubles_.full_disks) plan(8, 3);
-  if (troubles_.write_errors) plan(9, 4);
+  if (troubles_.deaths) plan(Trouble::kDeath, 3), plan(Trouble::kDeathInAChange, 4);
+  if (troubles_.power_cuts) plan(Trouble::kPowerCut, 1), plan(Trouble::kPowerCutInAChange, 2);
+  if (troubles_.resets) plan(Trouble::kReset, 8);
+  if (troubles_.stalls) plan(Trouble::kStall, 4);
+  if (troubles_.stops) plan(Trouble::kStop, 2);
+  if (troubles_.full_disks) plan(Trouble::kFullDisk, 3);
+  if (troubles_.write_errors) plan(Trouble::kWriteError, 4);
+  if (troubles_.sync_errors) plan(Trouble::kSyncError, 3);
+  if (troubles_.read_errors) plan(Trouble::kReadError, 4);
+  if (troubles_.flipped_bits) plan(Trouble::kFlippedBit, 3);
+  if (troubles_.cut_offs) plan(Trouble::kCutOff, 4);
   // A day that a wrong clock ends is not calm.
-  if (troubles_.clocks && !calm) plan(7, 4);
+  if (troubles_.clocks && !calm) plan(Trouble::kSetClock, 4);
 }
 
 // ---- the end
@@ -336,7 +469,10 @@ std::string Life::WhatIsMissing() {
   }
   if (plant.date() != last_day_) return fmt::format("the day is {}", FormatDate(plant.date()));
   if (plant.has_staged()) return "rows are staged";
-  if (told_.next < told_.answers.size() || told_.answers.back() == Told::Answer::kNone) {
+  // An answer may be lost with its connection.
+  const bool waits =
+      told_.answers.back() == Told::Answer::kNone && world_.NowNs() < last_rows_ns_ + kAnswerNsMax;
+  if (told_.next < told_.answers.size() || waits) {
     return fmt::format("the teller has sent {} rows of {}", told_.next, told_.answers.size());
   }
   if (repeater_rows_ < static_cast<int64_t>(plan_repeater_["trade"].size())) {
@@ -344,6 +480,7 @@ std::string Life::WhatIsMissing() {
   }
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->is_live()) return "a subscriber is not live";
+    if (recorder->log().path != plant.log().path()) return "a subscriber does not know its log";
   }
   const auto* const rdb = ProgramOf<RdbProgram>(rdb_);
   if (rdb->rdb->counters().live.load() == 0) return "the rdb is not live";
@@ -363,7 +500,33 @@ std::string Life::WhatIsMissing() {
   return "";
 }
 
+// A log that could not be read leaves a process incomplete, which it reports, and an operator
+// restarts it once the log is legible.
+void Life::RestartIncomplete() {
+  if (!troubles_.read_errors && !troubles_.flipped_bits) return;
+  for (Process* const process : {recorder_, eager_recorder_}) {
+    const auto* const program = ProgramOf<RecorderProgram>(process);
+    if (program != nullptr && program->recorder->is_incomplete()) world_.Kill(*process);
+  }
+  const auto* const rdb = ProgramOf<RdbProgram>(rdb_);
+  const bool is_rdb_incomplete = rdb != nullptr && (rdb->rdb->counters().incomplete.load() != 0 ||
+                                                    rdb->rdb->blocked_day().has_value());
+  if (is_rdb_incomplete) world_.Kill(*rdb_);
+  const auto* const engine = ProgramOf<AggEngineProgram>(engine_);
+  if (engine != nullptr && engine->engine->lacks_rows()) world_.Kill(*engine_);
+}
+
 bool Life::HasConverged() { return WhatIsMissing().empty(); }
+
+void Life::DrawNetwork() {
+  const uint64_t kind = random_.Below(3);
+  if (kind == 0) chances_.slow_read = 10, chances_.slow_read_ns = 20 * kMs;
+  if (kind == 1) {
+    const bool small = options_.socket_bytes < 10'000;  // Then it also limits the bytes per second.
+    chances_.latency_ns_max = small ? 10 * kMs : OneOf<int64_t>(random_, {10 * kMs, 200 * kMs});
+  }
+  if (random_.OneIn(3)) chances_.short_write = 3;
+}
 
 LifeReport Life::Run() {
   StartStack();
@@ -374,19 +537,30 @@ LifeReport Life::Run() {
                .stops = random_.OneIn(3),
                .clocks = random_.OneIn(4),
                .full_disks = random_.OneIn(4),
-               .write_errors = random_.OneIn(4)};
+               .write_errors = random_.OneIn(4),
+               .sync_errors = random_.OneIn(4),
+               .read_errors = random_.OneIn(4),
+               .flipped_bits = random_.OneIn(4),
+               .cut_offs = random_.OneIn(3)};
   // What a power cut took is recognised by its age, which a clock that was set hides.
   if (troubles_.power_cuts) troubles_.clocks = false;
-  const bool slow = random_.OneIn(3), in_parts = random_.OneIn(3);
+  // A clock that was set ends a day at another time: see MayFail.
+  if (troubles_.clocks) troubles_.read_errors = troubles_.sync_errors = false;
+  // After a power cut, a block with a flipped bit looks like one that the cut took.
+  if (troubles_.power_cuts) troubles_.flipped_bits = false;
+  // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
+  if (days_ > 1 && troubles_.power_cuts) troubles_.sync_errors = false;
+  DrawNetwork();
+  if (random_.OneIn(3)) world_.disk().set_sync_ns_max(OneOf<int64_t>(random_, {kMs, 30 * kMs}));
   const auto wall = [this](int64_t ns) { return ns - world_.NowNs(); };
   for (const int64_t roll_ns : rolls_ns_) {
     // The night before: the machine sleeps, or its power is cut.
     if (wall(roll_ns - kBefore) > 0) {
       if (troubles_.power_cuts && random_.OneIn(3)) world_.CutPower();
       world_.AdvanceTo(world_.MonotonicNs() + wall(roll_ns - kBefore));
+      bars_wait_since_ns_ = world_.MonotonicNs();
     }
-    if (slow) world_.chances().slow_read = 10, world_.chances().slow_read_ns = 20 * kMs;
-    if (in_parts) world_.chances().short_write = 3;
+    world_.chances() = chances_;
     const bool calm = random_.OneIn(2);
     if (calm) {
       const tickerplant::DayClock day =
@@ -394,10 +568,15 @@ LifeReport Life::Run() {
       calm_days_.push_back(day.DateAt(roll_ns - kSecond));
     }
     PlanTrouble(roll_ns, calm);
+    world_.At(world_.MonotonicNs() + wall(roll_ns - kErrorsEndNs),
+              [this] { world_.disk().CallOffReadAndSyncErrors(); });
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
         world_.CallOffDeaths();
+        world_.CallOffCutOffs();
         world_.disk().CallOffErrors();
+        flipped_bits_.clear();
+        RestartIncomplete();
       });
       world_.At(world_.MonotonicNs() + wall(roll_ns + kCalmRollNs),
                 [this, date = calm_days_.back()] { CheckRolled(date); });
@@ -405,6 +584,7 @@ LifeReport Life::Run() {
     const auto has_failed = [this] {
       WatchFeeds();
       WatchKeptDays();
+      if (world_.MonotonicNs() >= next_look_ns_) Look();
       return !oracle_->failure().empty();
     };
     world_.RunUntil(has_failed, wall(roll_ns + kAfter));
@@ -412,10 +592,16 @@ LifeReport Life::Run() {
     for (const bool has_disk : {false, true}) world_.clock_of(has_disk).set_ahead_ns(0);
   }
   world_.CallOffTrouble();
+  flipped_bits_.clear();
+  RestartIncomplete();
   world_.set_restart_ns_max(200 * kMs);
   const int64_t converged_by_ns = world_.MonotonicNs() + kConvergeNsMax;
   while (oracle_->failure().empty() && !(world_.NowNs() > last_rows_ns_ && HasConverged())) {
     world_.RunUntil([] { return false; }, kLookNs);
+    Look();
+    if (oracle_->expects_damage() && absl::IsDataLoss(tickerplant_->start_error())) {
+      return Report();  // It says so, and an operator has to help.
+    }
     if (world_.MonotonicNs() > converged_by_ns) {
       oracle_->Fail("no convergence: " + WhatIsMissing());
     }
@@ -428,8 +614,17 @@ LifeReport Life::Run() {
     oracle_->CheckEnd({.plant = ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
                        .rdb = *ProgramOf<RdbProgram>(rdb_)->rdb,
                        .recorders = Recorders(),
-                       .calm_days = calm_days_});
+                       .calm_days = calm_days_,
+                       .begins_ns = begins_ns_});
   }
+  if (oracle_->failure().empty() && !oracle_->expects_damage()) {
+    std::string wrong = FindWrongRowsInDamagedFiles(options_, world_.Boot(), random_, kFlips);
+    if (!wrong.empty()) oracle_->Fail(std::move(wrong));
+  }
+  return Report();
+}
+
+LifeReport Life::Report() {
   return {.failure = oracle_->failure(),
           .trace = world_.trace(),
           .rows = oracle_->rows(),
@@ -439,8 +634,8 @@ LifeReport Life::Run() {
 
 }  // namespace
 
-LifeReport Live(uint64_t seed, int days, const std::string& root) {
-  return Life(seed, days, root).Run();
+LifeReport Live(uint64_t seed, int days, const std::string& root, bool strict_syncs) {
+  return Life(seed, days, root, strict_syncs).Run();
 }
 
 }  // namespace tickstack::simulate

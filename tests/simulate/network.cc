@@ -21,6 +21,7 @@ class Stream final : public wire::Transport {
         pair_(std::move(pair)),
         own_end_(own_end),
         number_(connections().next_++),
+        latency_ns_(DrawLatency(process.world())),
         delay_(process.MakeAlarm([this] { StartRead(); })) {
     (*pair_).*own_end_ = this;
     connections().streams_.emplace(number_, this);
@@ -48,6 +49,7 @@ class Stream final : public wire::Transport {
     into_ = into;
     delayed_ = std::move(done);
     const Chances& chances = process_.world().chances();
+    if (latency_ns_ > 0 && chances.latency_ns_max > 0) return ReadAfterLatency();
     Random& random = process_.world().random();
     if (chances.slow_read == 0 || !random.OneIn(chances.slow_read)) return StartRead();
     delay_->Set(process_.world().MonotonicNs() + random.Between(1, chances.slow_read_ns));
@@ -108,6 +110,19 @@ class Stream final : public wire::Transport {
     return part;
   }
 
+  static int64_t DrawLatency(World& world) {
+    const int64_t max_ns = world.chances().latency_ns_max;
+    return max_ns == 0 ? 0 : world.random().Between(0, max_ns >> world.random().Below(8));
+  }
+
+  // Bytes that arrive can be read after the connection's latency.
+  void ReadAfterLatency() {
+    inner_->AsyncWaitReadable([this, alive = std::weak_ptr(alive_)](ErrorCode) {
+      if (alive.expired() || !delayed_) return;
+      delay_->Set(process_.world().MonotonicNs() + latency_ns_);
+    });
+  }
+
   void StartRead() {
     inner_->AsyncRead(into_, [this, alive = std::weak_ptr(alive_), done = std::move(delayed_)](
                                  ErrorCode error, size_t bytes) mutable {
@@ -143,6 +158,7 @@ class Stream final : public wire::Transport {
   const std::shared_ptr<Connections::Pair> pair_;
   Stream* Connections::Pair::* const own_end_;
   const uint64_t number_;
+  const int64_t latency_ns_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool reset_ = false;
   std::span<std::byte> into_;
@@ -192,11 +208,10 @@ void Connections::CloseAllOf(Process& process) {
   }
 }
 
-bool Connections::ResetOne(uint64_t number) {
-  if (streams_.empty()) return false;
+void Connections::ResetOne(uint64_t number) {
+  if (streams_.empty()) return;
   std::next(streams_.begin(), static_cast<std::ptrdiff_t>(number % streams_.size()))
       ->second->Reset();
-  return true;
 }
 
 absl::StatusOr<std::unique_ptr<wire::Listener>> ProcessNetwork::Listen(
@@ -210,12 +225,15 @@ absl::StatusOr<std::unique_ptr<wire::Transport>> ProcessNetwork::Connect(
     wire::EventLoop& loop, const wire::Address& address, wire::Transport::Waited done) {
   Connections& connections = process_.world().connections();
   auto pair = std::make_shared<Connections::Pair>();
-  if (const auto found = connections.arriving_.find(address.ToString());
+  // Nobody listens at that port.
+  const wire::Address& reached =
+      process_.is_cut_off() ? wire::Address{address.host, 1, ""} : address;
+  if (const auto found = connections.arriving_.find(reached.ToString());
       found != connections.arriving_.end()) {
     found->second.push_back(pair);
   }
   TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::Transport> inner,
-                      process_.world().wires().Connect(loop, address, std::move(done)));
+                      process_.world().wires().Connect(loop, reached, std::move(done)));
   return std::make_unique<Stream>(process_, std::move(inner), std::move(pair),
                                   &Connections::Pair::client);
 }

@@ -31,8 +31,8 @@ class Connections {
   // Closes those that only their own pending operations keep alive. The process's loop must be
   // destroyed next, with the callbacks.
   void CloseAllOf(Process& process);
-  // Resets connection number `number` modulo their count; false if there are none.
-  bool ResetOne(uint64_t number);
+  // Resets connection number `number` modulo their count, if there are any.
+  void ResetOne(uint64_t number);
 
  private:
   friend class Stream;

@@ -8,6 +8,8 @@
 //   none      anything of today, which feeds send again; of a day that has ended only if its log
 //             was not synced yet, and that feeds do not send again
 //
+// A power cut after a failed sync may take anything that was written before that sync.
+//
 // Whatever happens: a feed's rows are logged once and in order; nothing is published that is not
 // logged; the rdb, subscribers, bars and partitions have the rows of the log.
 
@@ -41,10 +43,12 @@ class Oracle {
   void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
   // A feed asks how many of its rows are logged, or does not.
   void OnState(const std::string& feed, bool asks);
-  void OnPowerCut(World& world, int64_t unsynced_ns_max);
-  // A tickerplant has opened its log. `subscribers` are those that live.
+  // `dropped`: it also took rows from the logs whose sync had failed before.
+  void OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped);
+  // A tickerplant has opened its log. `subscribers` are those that live. `is_damaged`: a bit of the
+  // log is flipped.
   void OnTickerplant(const tickerplant::Tickerplant& plant,
-                     const std::vector<const Recorder*>& subscribers);
+                     const std::vector<const Recorder*>& subscribers, bool is_damaged);
 
   // The state after convergence. `calm_days`: dates whose end no trouble disturbed.
   struct End {
@@ -52,11 +56,14 @@ class Oracle {
     const rdb::Rdb& rdb;
     std::vector<const Recorder*> recorders;
     std::vector<int32_t> calm_days;
+    std::map<int32_t, int64_t> begins_ns;  // By date, without the first day.
   };
   void CheckEnd(const End& end);
 
   // False if partitions need not agree with logs: an ended day's log may have lost anything.
   bool expects_partitions() const { return !may_lose_anything_; }
+  // True if a log may be damaged, which whoever reads it has to say.
+  bool expects_damage() const { return may_be_damaged_; }
   const std::string& failure() const { return failure_; }  // The first.
   void Fail(std::string what);
   int64_t rows() const { return rows_; }
@@ -65,8 +72,8 @@ class Oracle {
   bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
-  // `after_trouble`: trouble surrounded the end of the day before.
-  void CheckBars(const std::string& where, const TableTexts& log, bool after_trouble);
+  // `troubled_ns`: the begin of the day, if trouble surrounded it.
+  void CheckBars(const std::string& where, const TableTexts& log, int64_t troubled_ns);
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;
   void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
@@ -78,6 +85,7 @@ class Oracle {
   Told& told_;
   std::vector<bool> may_be_lost_;  // By number of the teller's row.
   bool may_lose_anything_ = false;
+  bool may_be_damaged_ = false;
   bool receipts_count_ = true;  // False after a power cut that may have taken any.
   int64_t rows_ = 0;
   std::string failure_;

@@ -103,10 +103,14 @@ FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns
   }
   std::ranges::sort(due);
   FeedPlan plan = {{"trade", {}}, {"quote", {}}};
+  const auto draw_symbol = [&random, day = roll_ns / kNsPerDay] {
+    return random.OneIn(10) ? fmt::format("LISTED.{}.{}", day, random.Below(3))
+                            : std::string(kSymbols[random.Below(std::size(kSymbols))]);
+  };
   for (const int64_t due_ns : due) {
     plan[random.OneIn(3) ? "trade" : "quote"].push_back(
-        {due_ns, kSymbols[random.Below(std::size(kSymbols))],
-         static_cast<double>(random.Between(1, 1000)) / 4, random.Between(1, 500)});
+        {due_ns, draw_symbol(), static_cast<double>(random.Between(1, 1000)) / 4,
+         random.Between(1, 500)});
   }
   return plan;
 }

@@ -36,7 +36,8 @@ struct PlannedRow {
 // By table, in the order of number.
 using FeedPlan = std::map<std::string, std::vector<PlannedRow>, std::less<>>;
 
-// Rows of `begin_ns` to `end_ns`, many of them just before `roll_ns`.
+// Rows of `begin_ns` to `end_ns`, many of them just before `roll_ns`, some of symbols that only
+// this day has.
 FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns);
 
 // Rows as texts: cells with | in between.

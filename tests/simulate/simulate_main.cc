@@ -33,6 +33,7 @@ struct Options {
   int timeout_s = 120;  // Real time of a life.
   bool twice = false;
   bool until_failure = false;
+  bool strict_syncs = false;
   std::string log = "off";
   int report = -1;  // The descriptor for the record of one life.
 };
@@ -72,13 +73,13 @@ Job Begin(const Options& options, uint64_t seed) {
   // Messages have paths, so these are relative and the same in each run.
   ::execl("/proc/self/exe", "simulate", "--seed", numbers[0].c_str(), "--days", numbers[1].c_str(),
           "--report", numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",
-          options.log.c_str(), nullptr);
+          options.log.c_str(), options.strict_syncs ? "--strict-syncs" : nullptr, nullptr);
   ::_exit(1);
 }
 
 int LiveAndReport(const Options& options) {
   ::alarm(static_cast<unsigned>(options.timeout_s));
-  const LifeReport report = Live(options.seed, options.days, "disk");
+  const LifeReport report = Live(options.seed, options.days, "disk", options.strict_syncs);
   Record record{report.trace, report.rows, report.deaths, report.power_cuts, {}};
   std::snprintf(record.failure, sizeof(record.failure), "%s", report.failure.c_str());
   return ::write(options.report, &record, sizeof(record)) == sizeof(record) ? 0 : 1;
@@ -187,6 +188,8 @@ int main(int argc, char** argv) {
   app.add_option("--report", options.report)->group("");
   app.add_option("--timeout", options.timeout_s, "real time in s after which a life has hung");
   app.add_flag("--until-failure", options.until_failure, "end with the first life that fails");
+  app.add_flag("--strict-syncs", options.strict_syncs,
+               "a power cut may not take what was acknowledged, even if a sync had failed before");
   app.add_flag("--twice", options.twice, "run each life twice, and compare");
   CLI11_PARSE(app, argc, argv);
   if (app.count("--seed") == 0) {

@@ -283,21 +283,54 @@ void Recorder::Take(std::span<const std::byte> body, bool live, bool* in_order) 
   if (!live) known = position_.RowsHere(upd.table, upd.batch.rows);
   RowTexts texts;
   AppendTexts(*schema, upd.batch, texts);
+  texts.erase(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(known));
+  CheckNumbers(schema->table, texts);
   RowTexts& all = rows_[schema->table];
-  all.insert(all.end(), texts.begin() + static_cast<std::ptrdiff_t>(known), texts.end());
+  all.insert(all.end(), texts.begin(), texts.end());
+}
+
+// The rows of a feed are in order, and none is missing in between, at any time: also while a
+// subscriber replays the log after a publication that was cut in the middle.
+void Recorder::CheckNumbers(const std::string& table, std::span<const std::string> rows) {
+  const auto feed = static_cast<size_t>(std::max(FindSchema(table)->Find("feed"), 0));
+  if (feed == 0) return;  // Bars.
+  for (const std::string& row : rows) {
+    const std::string name = Cell(row, feed);
+    const int64_t number = std::stoll(Cell(row, feed + 1));
+    const auto [last, is_first] = numbers_.try_emplace({table, name}, number);
+    const bool may_skip = is_first || name == "teller" || is_incomplete();
+    const bool in_order =
+        is_first || (may_skip ? number > last->second : number == last->second + 1);
+    if (!in_order && problem_.empty()) {
+      problem_ = fmt::format("{} of {}: row {} after row {}", table, name, number, last->second);
+    }
+    last->second = number;
+  }
+}
+
+// A tickerplant that lost nothing gives no reason to start over in the same log.
+void Recorder::SetLog(wire::LogIdentity log) {
+  if (left_ && left_->path == log.path && left_->cuts == log.cuts && problem_.empty()) {
+    problem_ = "it started over without a reason";
+  }
+  left_.reset();
+  log_ = std::move(log);
 }
 
 wire::LiveOutcome Recorder::OnLive(std::span<const std::byte> body) {
   const std::string_view verb = wire::PeekVerb(body).value_or(std::string_view());
   if (verb == protocol::kEnd) {
     const absl::StatusOr<Value> end = wire::Decode(body);
-    ended_[end->items()[1].as<int32_t>()] = rows_;
+    ended_[end->items()[1].as<int32_t>()] =
+        is_incomplete() ? std::nullopt : std::optional(std::move(rows_));
     StartOver();
+    left_.reset();
     return wire::LiveOutcome::kDayEnded;
   }
   if (!protocol::IsUpd(verb)) return wire::LiveOutcome::kTaken;
   bool in_order = true;
   Take(body, true, &in_order);
+  if (!in_order && problem_.empty()) problem_ = "rows were published out of order";
   return in_order ? wire::LiveOutcome::kTaken : wire::LiveOutcome::kOutOfOrder;
 }
 
@@ -307,7 +340,10 @@ void Recorder::OnLogged(std::span<const std::byte> body) {
 }
 
 void Recorder::StartOver() {
+  if (!log_.path.empty() && position_.seq() > 0) left_ = log_;
   rows_.clear();
+  numbers_.clear();
+  missing_before_ = counters_.messages_missing.load();
   position_.Reset();
   log_ = {};
 }

@@ -109,21 +109,31 @@ class Recorder final : public wire::SubscribedState {
   wire::Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
   const wire::LogIdentity& log() const override { return log_; }
-  void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
+  void SetLog(wire::LogIdentity log) override;
 
+  // What a subscriber must not see at any time; empty: nothing.
+  const std::string& problem() const { return problem_; }
   bool is_live() const { return counters_.live.load() != 0; }
+  // True if it reports that it could not read all of the current log.
+  bool is_incomplete() const { return counters_.messages_missing.load() != missing_before_; }
   const TableTexts& rows() const { return rows_; }  // Rows of the current log.
-  // Of days whose end it got; whole days if it never started over in them.
-  const std::map<int32_t, TableTexts>& ended() const { return ended_; }
+  // Of days whose end it got; nullopt if it was incomplete then.
+  const std::map<int32_t, std::optional<TableTexts>>& ended() const { return ended_; }
 
  private:
   void Take(std::span<const std::byte> body, bool live, bool* in_order);
+  void CheckNumbers(const std::string& table, std::span<const std::string> rows);
 
   TableTexts rows_;
-  std::map<int32_t, TableTexts> ended_;
+  std::map<int32_t, std::optional<TableTexts>> ended_;
+  uint64_t missing_before_ = 0;  // Counter of missing messages when the state was emptied.
   wire::Position position_;
   wire::SubscriptionCounters counters_;
   wire::LogIdentity log_;
+  std::optional<wire::LogIdentity> left_;  // The log that it had before it started over.
+  // By table and feed: the number of the last row.
+  std::map<std::pair<std::string, std::string>, int64_t> numbers_;
+  std::string problem_;
   wire::UpdDecoder decoder_;
 };
 

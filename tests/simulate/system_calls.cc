@@ -65,6 +65,9 @@ int Open(const char* path, int flags, mode_t mode) {
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 int Close(int fd) { return static_cast<int>(syscall(SYS_close, fd)); }
+ssize_t ReadAt(int fd, void* bytes, size_t count, off_t offset) {
+  return syscall(SYS_pread64, fd, bytes, count, offset);
+}
 ssize_t WriteAt(int fd, const void* bytes, size_t count, off_t offset) {
   return syscall(SYS_pwrite64, fd, bytes, count, offset);
 }
@@ -114,6 +117,11 @@ int open(const char* path, int flags, ...) {
 int close(int fd) {
   if (sim::Disk* const disk = sim::DiskOf(fd)) disk->OnClosed(fd);
   return sim::real::Close(fd);
+}
+
+ssize_t pread(int fd, void* bytes, size_t count, off_t offset) {
+  if (sim::Disk* const disk = sim::DiskOf(fd)) return disk->ReadAt(fd, bytes, count, offset);
+  return sim::real::ReadAt(fd, bytes, count, offset);
 }
 
 ssize_t pwritev(int fd, const iovec* parts, int count, off_t offset) {

@@ -13,6 +13,7 @@ namespace tickstack::simulate::real {
 
 int Open(const char* path, int flags, mode_t mode);
 int Close(int fd);
+ssize_t ReadAt(int fd, void* bytes, size_t count, off_t offset);
 ssize_t WriteAt(int fd, const void* bytes, size_t count, off_t offset);
 int Truncate(int fd, off_t bytes);
 int Rename(const char* from, const char* to);

@@ -123,6 +123,17 @@ void Threads::MaybeYield() {
   if (running_thread != nullptr && world_.random().OneIn(2)) Yield();
 }
 
+bool Threads::IsCaller() { return running_thread != nullptr; }
+
+void Threads::Sleep(int64_t ns) {
+  const int64_t until_ns = world_.MonotonicNs() + ns;
+  if (running_thread == nullptr) return world_.AdvanceTo(until_ns);
+  Waiter waiter{nullptr, until_ns};
+  waiters_.push_back(&waiter);
+  BlockUntil([&] { return world_.MonotonicNs() >= until_ns; });
+  std::erase(waiters_, &waiter);
+}
+
 void Threads::BlockUntil(const std::function<bool()>& done) {
   if (auto* const self = static_cast<Thread*>(running_thread); self != nullptr) {
     self->blocked = &done;
@@ -130,12 +141,15 @@ void Threads::BlockUntil(const std::function<bool()>& done) {
     self->blocked = nullptr;
     return;
   }
-  while (!done()) {
-    if (RunOne(true)) continue;
-    const int64_t next_ns = NextDeadlineNs();
-    TS_CHECK(next_ns != INT64_MAX);  // A deadlock.
-    world_.AdvanceTo(next_ns);
-  }
+  while (!done()) RunOneOrWait();
+}
+
+// For the world's thread, which waits for another one.
+void Threads::RunOneOrWait() {
+  if (RunOne(true)) return;
+  const int64_t next_ns = NextDeadlineNs();
+  TS_CHECK(next_ns != INT64_MAX);  // A deadlock.
+  world_.AdvanceTo(next_ns);
 }
 
 bool Threads::Join(pthread_t handle, void** result) {
@@ -157,7 +171,7 @@ int Threads::Lock(pthread_mutex_t* mutex) {
     if (running_thread != nullptr) {
       Yield();
     } else {
-      TS_CHECK(RunOne(true));  // Otherwise a deadlock.
+      RunOneOrWait();
     }
   }
 }

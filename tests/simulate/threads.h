@@ -28,6 +28,9 @@ class Threads {
   int64_t NextDeadlineNs() const;  // INT64_MAX: no thread waits for a time.
   // Lets others run, perhaps, if a simulated thread calls it.
   void MaybeYield();
+  static bool IsCaller();  // True if a simulated thread calls it, not the world's.
+  // Lets others run meanwhile, if a simulated thread calls it.
+  void Sleep(int64_t ns);
 
   // ---- For system_calls.cc. Each may be called by the world's thread as well, inside of an event.
   int Create(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*),
@@ -46,6 +49,7 @@ class Threads {
   void Switch(Thread& thread);
   void Yield();
   void BlockUntil(const std::function<bool()>& done);
+  void RunOneOrWait();
   bool CanRun(const Thread& thread) const;
 
   World& world_;

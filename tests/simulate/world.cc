@@ -55,6 +55,8 @@ Process::Process(World& world, std::string name, bool has_disk, Start start)
 
 bool Process::is_stalled() const { return stalled_until_ns_ > world_.MonotonicNs(); }
 
+bool Process::is_cut_off() const { return cut_off_until_ns_ > world_.MonotonicNs(); }
+
 const Clock& Process::clock() const { return world_.clock_of(has_disk_); }
 
 std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) {
@@ -122,12 +124,24 @@ void World::DieAfter(Process& process, int64_t steps, bool power_cut) {
   process.death_is_power_cut_ = power_cut;
 }
 
+void World::DieAfterNextStart(Process& process, int64_t steps, bool power_cut) {
+  process.steps_to_next_death_ = steps;
+  process.next_death_is_power_cut_ = power_cut;
+}
+
 void World::CallOffDeaths() {
-  for (const std::unique_ptr<Process>& process : processes_) process->steps_to_death_ = -1;
+  for (const std::unique_ptr<Process>& process : processes_) {
+    process->steps_to_death_ = process->steps_to_next_death_ = -1;
+  }
+}
+
+void World::CallOffCutOffs() {
+  for (const std::unique_ptr<Process>& process : processes_) process->cut_off_until_ns_ = 0;
 }
 
 void World::CallOffTrouble() {
   CallOffDeaths();
+  CallOffCutOffs();
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
   chances_ = {};
   disk_.CallOffErrors();
@@ -135,6 +149,11 @@ void World::CallOffTrouble() {
 }
 
 void World::Stall(Process& process, int64_t ns) { process.stalled_until_ns_ = monotonic_ns_ + ns; }
+
+void World::CutOff(Process& process, int64_t ns) {
+  connections_.ResetAllOf(process);
+  process.cut_off_until_ns_ = monotonic_ns_ + ns;
+}
 
 bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
   Process* const process = current_;
@@ -163,6 +182,10 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
 void World::StartProcess(Process& process) {
   process.loop_ = std::make_unique<wire::EventLoop>(process, process.network_);
   process.dead_ = process.exits_ = false;
+  if (process.steps_to_next_death_ >= 0) {
+    DieAfter(process, std::exchange(process.steps_to_next_death_, -1),
+             process.next_death_is_power_cut_);
+  }
   ++process.starts_;
   Trace(process.name_, process.starts_);
   set_current(&process);

@@ -68,6 +68,7 @@ class Process final : public wire::TimeSource {
   bool has_disk() const { return has_disk_; }    // It is on the machine with the disk.
   bool is_dead() const { return dead_; }
   bool is_stalled() const;
+  bool is_cut_off() const;  // It cannot connect.
   uint64_t starts() const { return starts_; }
   const absl::Status& start_error() const { return start_error_; }  // Why the last start failed.
   void Exit() { exits_ = true; }  // Ends the process after the current event.
@@ -88,8 +89,11 @@ class Process final : public wire::TimeSource {
   bool exits_ = false;
   int64_t start_ns_ = 0;          // When it starts, if it does not run.
   int64_t stalled_until_ns_ = 0;  // It gets no processor time before.
+  int64_t cut_off_until_ns_ = 0;  // It cannot connect before.
   int64_t steps_to_death_ = -1;   // Changes to files until it dies; -1: it lives.
   bool death_is_power_cut_ = false;
+  int64_t steps_to_next_death_ = -1;  // The same, counted from its next start.
+  bool next_death_is_power_cut_ = false;
   uint64_t starts_ = 0;
   absl::Status start_error_;
 };
@@ -98,7 +102,8 @@ class Process final : public wire::TimeSource {
 struct Chances {
   uint64_t slow_read = 0;  // One read in `slow_read` waits up to `slow_read_ns`.
   int64_t slow_read_ns = 0;
-  uint64_t short_write = 0;  // One write in `short_write` takes only a part of the bytes.
+  uint64_t short_write = 0;    // One write in `short_write` takes only a part of the bytes.
+  int64_t latency_ns_max = 0;  // Each end of a connection has its own latency, up to this.
 };
 
 class World final : public Clock {
@@ -134,7 +139,11 @@ class World final : public Clock {
   void StopInOrder(Process& process);
   void CutPower();  // Stops the machine with the disk.
   void DieAfter(Process& process, int64_t steps, bool power_cut);
+  // The same, counted from the next start: a crash during the recovery from another one.
+  void DieAfterNextStart(Process& process, int64_t steps, bool power_cut);
   void Stall(Process& process, int64_t ns);
+  void CutOff(Process& process, int64_t ns);  // Resets its connections, and refuses new ones.
+  void CallOffCutOffs();
   void CallOffDeaths();  // Those of DieAfter that have not happened yet.
   void CallOffTrouble();
   int64_t power_cuts() const { return boots_ - 1; }
