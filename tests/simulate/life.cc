@@ -40,38 +40,6 @@ constexpr int64_t kAnswerNsMax = 5 * kSecond;
 constexpr int64_t kFlippedNsMax = 3 * kSecond;
 constexpr int kFlips = 3;  // Bits of the logs, and of the database.
 
-template <typename T>
-const T& OneOf(Random& random, const std::vector<T>& values) {
-  return values[random.Below(values.size())];
-}
-
-StackOptions DrawOptions(Random& random, std::string folder) {
-  StackOptions options;
-  options.folder = std::move(folder);
-  options.fsync = OneOf<wire::FsyncPolicy>(
-      random, {wire::FsyncPolicy::kNone, wire::FsyncPolicy::kInterval, wire::FsyncPolicy::kBatch});
-  options.fsync_interval_ms = static_cast<int>(random.Between(5, 200));
-  options.batch_ns = OneOf<int64_t>(random, {0, 10 * kMs, 50 * kMs, 1000 * kMs});
-  options.batch_bytes = OneOf<size_t>(random, {size_t{1} << 20, 4096});
-  if (random.OneIn(2)) {
-    for (const aggengine::BarSpec& spec : BarSpecs()) options.at_once.push_back(spec.name);
-  }
-  options.zone = OneOf<std::string>(random, {"UTC", "America/New_York", "Asia/Tokyo"});
-  options.roll_offset_ns = OneOf<int64_t>(random, {0, 17 * 3600 * kSecond});
-  options.reads_log_file = !random.OneIn(3);
-  options.bars_every_ns = OneOf<int64_t>(random, {0, 0, 100 * kMs});
-  options.bars_gap_ns = OneOf<int64_t>(random, {0, 5 * kMs, 25 * kMs});
-  options.feed_batch_rows = OneOf<int64_t>(random, {1, 10, 1000});
-  options.write_threads = static_cast<int>(random.Between(1, 3));
-  if (random.OneIn(3)) {
-    options.socket_bytes = OneOf<size_t>(random, {500, 4000});
-    options.live_queue_bytes = OneOf<size_t>(random, {1, 2000});
-    options.teller_window_rows = OneOf<int64_t>(random, {0, 1, 10});
-  }
-  if (random.OneIn(4)) options.keep_logs_days = static_cast<int>(random.Between(0, 1));
-  return options;
-}
-
 // Kinds of trouble; a life has some of them.
 struct Troubles {
   bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
@@ -118,7 +86,7 @@ class Life {
   void PlanTrouble(int64_t roll_ns, bool calm);
   int64_t TimeOfTrouble();
   static bool MayFail(Trouble trouble, int64_t since_roll_ns);
-  int64_t Steps() { return static_cast<int64_t>(random_.Below(1 + (100u >> random_.Below(7)))); }
+  Death DrawDeath(bool is_power_cut);
   void Begin(Trouble trouble);
   void SetClock();
   void FillDisk();
@@ -148,6 +116,8 @@ class Life {
   int64_t last_rows_ns_ = 0;
   Troubles troubles_{};
   Chances chances_;
+  std::optional<int64_t>
+      cut_after_start_ns_;            // When the power is cut after the tickerplant's start.
   std::vector<int64_t> clusters_ns_;  // Times of trouble, from the end of the day.
   FeedPlan plan_a_, plan_b_, plan_teller_, plan_repeater_;
   int64_t repeater_rows_ = 0;
@@ -165,6 +135,7 @@ class Life {
   uint64_t rdb_starts_ = 0;  // When its kept days were last counted, and their number.
   size_t days_kept_ = 0;
   int64_t next_receipts_ns_ = 0;
+  int64_t tickerplant_ran_ns_ = 0;  // When it ran last.
   int64_t next_look_ns_ = 0;
   int64_t bars_wait_since_ns_ = 0;
   std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
@@ -239,14 +210,21 @@ void Life::StartStack() {
   world_.OnStart([this](Process& process) {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
+    if (cut_after_start_ns_) {
+      world_.At(world_.MonotonicNs() + *std::exchange(cut_after_start_ns_, std::nullopt), [this] {
+        NoteReceipts();
+        world_.CutPower();
+      });
+    }
     oracle_->OnTickerplant(ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
                            Recorders(), !flipped_bits_.empty());
   });
   world_.OnPowerCut([this] {
-    // A stalled tickerplant does not sync.
+    // A stalled tickerplant does not sync, nor does one that is down.
     const int64_t slow_ns = troubles_.stalls ? 2 * kStallNsMax : 300 * kMs;
+    const int64_t down_ns = world_.MonotonicNs() - tickerplant_ran_ns_;
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
-    oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns, dropped);
+    oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns + down_ns, dropped);
   });
 }
 
@@ -331,13 +309,15 @@ void Life::Begin(Trouble trouble) {
       return world_.Kill(process);
     case Trouble::kDeathInAChange:
       ++deaths_;
-      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, Steps(), false);
-      return world_.DieAfter(writer, Steps(), false);
+      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, DrawDeath(false));
+      return world_.DieIn(writer, DrawDeath(false));
     case Trouble::kPowerCut:
-      return world_.CutPower();
+      if (random_.OneIn(2)) return world_.CutPower();
+      cut_after_start_ns_ = random_.Between(0, kMs << random_.Below(9));
+      return world_.Kill(*tickerplant_);
     case Trouble::kPowerCutInAChange:
-      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, Steps(), true);
-      return world_.DieAfter(writer, Steps(), random_.OneIn(2));
+      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, DrawDeath(true));
+      return world_.DieIn(writer, DrawDeath(random_.OneIn(2)));
     case Trouble::kReset:
       return world_.connections().ResetOne(random_.Next());
     case Trouble::kStall:
@@ -359,6 +339,13 @@ void Life::Begin(Trouble trouble) {
     case Trouble::kCutOff:
       return world_.CutOff(any, random_.Between(kMs, kCutOffNsMax));
   }
+}
+
+Death Life::DrawDeath(bool is_power_cut) {
+  const auto in = OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kChange,
+                                             Death::In::kNameChange, Death::In::kLargeWrite});
+  const uint64_t steps_max = (in == Death::In::kChange ? 100u : 12u) >> random_.Below(7);
+  return {in, static_cast<int64_t>(random_.Below(1 + steps_max)), is_power_cut};
 }
 
 void Life::FillDisk() {
@@ -386,6 +373,7 @@ void Life::FlipBit() {
     std::error_code absent;
     const uint64_t bytes = std::filesystem::file_size(path, absent);
     if (tickerplant_->program() != nullptr || absent || bytes == 0) return;
+    if (!flipped_bits_.empty()) return;  // Two may be too many to be recognised.
     flipped_bits_.push_back(FlippedBit::Draw(path, random_));
     LogInfo("simulated damage {}", flipped_bits_.back()->where());
     world_.Trace("flipped bit", bytes);
@@ -551,7 +539,9 @@ LifeReport Life::Run() {
   // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
   if (days_ > 1 && troubles_.power_cuts) troubles_.sync_errors = false;
   DrawNetwork();
-  if (random_.OneIn(3)) world_.disk().set_sync_ns_max(OneOf<int64_t>(random_, {kMs, 30 * kMs}));
+  if (random_.OneIn(2)) {
+    world_.disk().set_sync_ns_max(OneOf<int64_t>(random_, {kMs, 30 * kMs, 100 * kMs}));
+  }
   const auto wall = [this](int64_t ns) { return ns - world_.NowNs(); };
   for (const int64_t roll_ns : rolls_ns_) {
     // The night before: the machine sleeps, or its power is cut.
@@ -573,6 +563,7 @@ LifeReport Life::Run() {
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
         world_.CallOffDeaths();
+        cut_after_start_ns_.reset();
         world_.CallOffCutOffs();
         world_.disk().CallOffErrors();
         flipped_bits_.clear();
@@ -582,6 +573,7 @@ LifeReport Life::Run() {
                 [this, date = calm_days_.back()] { CheckRolled(date); });
     }
     const auto has_failed = [this] {
+      if (tickerplant_->program() != nullptr) tickerplant_ran_ns_ = world_.MonotonicNs();
       WatchFeeds();
       WatchKeptDays();
       if (world_.MonotonicNs() >= next_look_ns_) Look();
@@ -592,6 +584,7 @@ LifeReport Life::Run() {
     for (const bool has_disk : {false, true}) world_.clock_of(has_disk).set_ahead_ns(0);
   }
   world_.CallOffTrouble();
+  cut_after_start_ns_.reset();
   flipped_bits_.clear();
   RestartIncomplete();
   world_.set_restart_ns_max(200 * kMs);

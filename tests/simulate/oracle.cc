@@ -8,6 +8,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "disk/partition_name.h"
+#include "table/types.h"
+#include "tickerplant/day_closers.h"
 #include "wire/tplog_state.h"
 
 namespace tickstack::simulate {
@@ -88,15 +90,17 @@ RowTexts BarsOf(const aggengine::BarSpec& spec, const RowTexts& log) {
   return texts;
 }
 
-// Erases the bars of the day before, which begin before `begin_ns`, if the log has no rows of them.
-// An engine that loses its connection while that day ends publishes them when the day's end no
-// longer waits for it.
+// Erases the bars of the day before that began before this day did, at `begin_ns` or when the day
+// before no longer waited for its closers, if the log has no rows of them. An engine that loses its
+// connection while that day ends publishes them in the next log.
 void EraseBarsOfTheDayBefore(int64_t begin_ns, const RowTexts& expected, RowTexts& bars) {
+  constexpr int64_t kWaitNsMax = tickerplant::DayClosers::kWaitNsMax + kNsPerSecond;
+  const int64_t until_ns = begin_ns == kNullLong ? begin_ns : begin_ns + kWaitNsMax;
   const auto key_of = [](const std::string& bar) { return Cell(bar, 0) + "|" + Cell(bar, 1); };
   std::set<std::string> keys;
   for (const std::string& bar : expected) keys.insert(key_of(bar));
   std::erase_if(bars, [&](const std::string& bar) {
-    return std::stoll(Cell(bar, 1)) < begin_ns && !keys.contains(key_of(bar));
+    return std::stoll(Cell(bar, 1)) < until_ns && !keys.contains(key_of(bar));
   });
 }
 
@@ -331,7 +335,7 @@ void Oracle::CheckEnd(const End& end) {
     if (date == today || (calm && !may_lose_anything_)) {
       const auto begin = end.begins_ns.find(date);
       const bool troubled = begin != end.begins_ns.end() && !is_calm(date - 1);
-      CheckBars("bars of " + day, log, troubled ? begin->second : INT64_MIN);
+      CheckBars("bars of " + day, log, troubled ? begin->second : kNullLong);
     }
     if (date == today) {
       TableTexts tables;

@@ -72,7 +72,7 @@ class Oracle {
   bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
-  // `troubled_ns`: the begin of the day, if trouble surrounded it.
+  // `troubled_ns`: the begin of the day, if trouble surrounded it, or else kNullLong.
   void CheckBars(const std::string& where, const TableTexts& log, int64_t troubled_ns);
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;

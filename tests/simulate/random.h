@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace tickstack::simulate {
 
@@ -27,5 +28,10 @@ class Random {
  private:
   uint64_t state_;
 };
+
+template <typename T>
+const T& OneOf(Random& random, const std::vector<T>& values) {
+  return values[random.Below(values.size())];
+}
 
 }  // namespace tickstack::simulate

@@ -28,6 +28,34 @@ wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& 
 
 }  // namespace
 
+StackOptions DrawOptions(Random& random, std::string folder) {
+  constexpr int64_t kMs = 1'000'000;
+  StackOptions options;
+  options.folder = std::move(folder);
+  options.fsync = OneOf<wire::FsyncPolicy>(
+      random, {wire::FsyncPolicy::kNone, wire::FsyncPolicy::kInterval, wire::FsyncPolicy::kBatch});
+  options.fsync_interval_ms = static_cast<int>(random.Between(5, 200));
+  options.batch_ns = OneOf<int64_t>(random, {0, 10 * kMs, 50 * kMs, 1000 * kMs});
+  options.batch_bytes = OneOf<size_t>(random, {size_t{1} << 20, 4096});
+  if (random.OneIn(2)) {
+    for (const aggengine::BarSpec& spec : BarSpecs()) options.at_once.push_back(spec.name);
+  }
+  options.zone = OneOf<std::string>(random, {"UTC", "America/New_York", "Asia/Tokyo"});
+  options.roll_offset_ns = OneOf<int64_t>(random, {0, 17 * 3600 * kNsPerSecond});
+  options.reads_log_file = !random.OneIn(3);
+  options.bars_every_ns = OneOf<int64_t>(random, {0, 0, 100 * kMs});
+  options.bars_gap_ns = OneOf<int64_t>(random, {0, 5 * kMs, 25 * kMs});
+  options.feed_batch_rows = OneOf<int64_t>(random, {1, 10, 1000});
+  options.write_threads = static_cast<int>(random.Between(1, 3));
+  if (random.OneIn(3)) {
+    options.socket_bytes = OneOf<size_t>(random, {500, 4000});
+    options.live_queue_bytes = OneOf<size_t>(random, {1, 2000});
+    options.teller_window_rows = OneOf<int64_t>(random, {0, 1, 10});
+  }
+  if (random.OneIn(4)) options.keep_logs_days = static_cast<int>(random.Between(0, 1));
+  return options;
+}
+
 // ---- tickerplant
 
 void TickerplantProgram::Stop() {

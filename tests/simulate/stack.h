@@ -51,6 +51,8 @@ struct StackOptions {
   std::string Database() const { return folder + "/hdb"; }
 };
 
+StackOptions DrawOptions(Random& random, std::string folder);
+
 struct TickerplantProgram final : Program {
   void Stop() override;
   std::unique_ptr<tickerplant::TickerplantService> service;

@@ -53,6 +53,18 @@ Process::Process(World& world, std::string name, bool has_disk, Start start)
       start_(std::move(start)),
       network_(*this) {}
 
+bool Death::Counts(std::string_view what, uint64_t bytes) const {
+  switch (in) {
+    case In::kChange:
+      return true;
+    case In::kNameChange:
+      return what != "write" && what != "sync";
+    case In::kLargeWrite:
+      return what == "write" && bytes >= kLargeBytes;
+  }
+  return true;
+}
+
 bool Process::is_stalled() const { return stalled_until_ns_ > world_.MonotonicNs(); }
 
 bool Process::is_cut_off() const { return cut_off_until_ns_ > world_.MonotonicNs(); }
@@ -119,19 +131,9 @@ void World::CutPower() {
   }
 }
 
-void World::DieAfter(Process& process, int64_t steps, bool power_cut) {
-  process.steps_to_death_ = steps;
-  process.death_is_power_cut_ = power_cut;
-}
-
-void World::DieAfterNextStart(Process& process, int64_t steps, bool power_cut) {
-  process.steps_to_next_death_ = steps;
-  process.next_death_is_power_cut_ = power_cut;
-}
-
 void World::CallOffDeaths() {
   for (const std::unique_ptr<Process>& process : processes_) {
-    process->steps_to_death_ = process->steps_to_next_death_ = -1;
+    process->death_ = process->next_death_ = {};
   }
 }
 
@@ -160,15 +162,17 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
   if (process == nullptr) return true;
   if (process->dead_) return false;
   Trace(what, bytes);
-  const bool lives = process->steps_to_death_ != 0;
-  if (process->steps_to_death_ >= 0) --process->steps_to_death_;
+  Death& death = process->death_;
+  const bool counts = death.Counts(what, bytes);
+  const bool lives = death.steps != 0 || !counts;
+  if (death.steps >= 0 && counts) --death.steps;
   if (lives) {
     threads_.MaybeYield();
     return !process->dead_;
   }
-  LogInfo("simulated {} process={} in={} bytes={}",
-          process->death_is_power_cut_ ? "power cut" : "death", process->name_, what, bytes);
-  if (process->death_is_power_cut_) {
+  LogInfo("simulated {} process={} in={} bytes={}", death.is_power_cut ? "power cut" : "death",
+          process->name_, what, bytes);
+  if (death.is_power_cut) {
     CutPower();
   } else {
     Kill(*process);
@@ -182,10 +186,7 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
 void World::StartProcess(Process& process) {
   process.loop_ = std::make_unique<wire::EventLoop>(process, process.network_);
   process.dead_ = process.exits_ = false;
-  if (process.steps_to_next_death_ >= 0) {
-    DieAfter(process, std::exchange(process.steps_to_next_death_, -1),
-             process.next_death_is_power_cut_);
-  }
+  if (process.next_death_.steps >= 0) process.death_ = std::exchange(process.next_death_, {});
   ++process.starts_;
   Trace(process.name_, process.starts_);
   set_current(&process);
@@ -212,7 +213,7 @@ void World::Bury(Process& process) {
   process.loop_.reset();
   set_current(nullptr);
   process.dead_ = process.exits_ = false;
-  process.steps_to_death_ = -1;
+  process.death_ = {};
   process.start_ns_ = monotonic_ns_ + random_.Between(0, random_.OneIn(3) ? 0 : restart_ns_max_);
 }
 

@@ -35,6 +35,22 @@ namespace tickstack::simulate {
 
 class World;
 
+// A process's death in a change to a file.
+struct Death {
+  enum class In : uint8_t {
+    kChange,      // Any.
+    kNameChange,  // A new, renamed or removed file, or a shorter one.
+    kLargeWrite,  // Of kLargeBytes or more.
+  };
+  static constexpr uint64_t kLargeBytes = 300;
+
+  In in = In::kChange;
+  int64_t steps = -1;  // Such changes before it; -1: it does not die.
+  bool is_power_cut = false;
+
+  bool Counts(std::string_view what, uint64_t bytes) const;
+};
+
 // The clock of a machine, which somebody may set.
 class MachineClock final : public Clock {
  public:
@@ -90,10 +106,8 @@ class Process final : public wire::TimeSource {
   int64_t start_ns_ = 0;          // When it starts, if it does not run.
   int64_t stalled_until_ns_ = 0;  // It gets no processor time before.
   int64_t cut_off_until_ns_ = 0;  // It cannot connect before.
-  int64_t steps_to_death_ = -1;   // Changes to files until it dies; -1: it lives.
-  bool death_is_power_cut_ = false;
-  int64_t steps_to_next_death_ = -1;  // The same, counted from its next start.
-  bool next_death_is_power_cut_ = false;
+  Death death_;
+  Death next_death_;  // The same, counted from its next start.
   uint64_t starts_ = 0;
   absl::Status start_error_;
 };
@@ -138,13 +152,13 @@ class World final : public Clock {
   void Kill(Process& process);
   void StopInOrder(Process& process);
   void CutPower();  // Stops the machine with the disk.
-  void DieAfter(Process& process, int64_t steps, bool power_cut);
+  void DieIn(Process& process, Death death) { process.death_ = death; }
   // The same, counted from the next start: a crash during the recovery from another one.
-  void DieAfterNextStart(Process& process, int64_t steps, bool power_cut);
+  void DieAfterNextStart(Process& process, Death death) { process.next_death_ = death; }
   void Stall(Process& process, int64_t ns);
   void CutOff(Process& process, int64_t ns);  // Resets its connections, and refuses new ones.
   void CallOffCutOffs();
-  void CallOffDeaths();  // Those of DieAfter that have not happened yet.
+  void CallOffDeaths();  // Those that have not happened yet.
   void CallOffTrouble();
   int64_t power_cuts() const { return boots_ - 1; }
   void OnStart(std::function<void(Process&)> function) { on_start_ = std::move(function); }
