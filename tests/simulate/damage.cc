@@ -91,7 +91,7 @@ std::string CheckDatabase(const std::string& database, int32_t date, Random& ran
   const absl::StatusOr<TableTexts> sound = TextsOfPartition(copy, date);
   if (!sound.ok()) return fmt::format("{}: {}", FormatDate(date), Message(sound.status()));
   std::vector<std::string> files = FilesIn(copy);
-  // Of the day that is read, or of all days.
+  // Leaves out files of other days.
   const std::string day = FormatDate(date);
   std::erase_if(files, [&](const std::string& file) {
     const std::string rest = file.substr(copy.size() + 1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Flipped bits. Whoever reads a file with one has to find the rows that were written, or to say that
-// the file is damaged: never other rows.
+// Flipped bits. Whoever reads a file with one has to find the rows that were written, or to say
+// that the file is damaged: never other rows.
 
 #include <sys/types.h>
 
@@ -14,8 +14,8 @@
 
 namespace tickstack::simulate {
 
-// Flips a bit of a file, past the simulated disk, and back when it is destroyed, unless the byte has
-// another value or the file another place by then.
+// Flips a bit of a file, past the simulated disk. Flips it back when it is destroyed, unless the
+// byte has another value or the file another place by then.
 class FlippedBit {
  public:
   FlippedBit(std::string path, uint64_t byte, unsigned bit);
@@ -36,10 +36,10 @@ class FlippedBit {
   char flipped_ = 0;
 };
 
-// Flips bits of copies of a life's files, one at a time, and reads the copies: `flips` bits  of logs,
-// indexes and states, and as many of the database. The copies are in the current directory, outside
-// of the simulated disk. Logs that were open in a boot other than `boot` are left out: no recovery
-// has settled what a power cut left of them. Returns what was wrong; empty if nothing was.
+// Flips bits of copies of a life's files, one at a time, and reads the copies: `flips` bits of
+// logs, indexes and states, and as many of the database. The copies are in the current directory,
+// outside of the simulated disk. Logs that were open in a boot other than `boot` are left out: no
+// recovery has settled what a power cut left of them. Returns what was wrong; empty if nothing was.
 std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const std::string& boot,
                                         Random& random, int flips);
 
