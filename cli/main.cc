@@ -2,6 +2,7 @@
 // wrong usage, 3 another process took this one's place.
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "cli/report_command.h"
 #include "cli/tiers_command.h"
 #include "cli/up_command.h"
+#include "cli/version_command.h"
 #include "loadtest/load_test.h"
 
 namespace tickstack::cli {
@@ -288,8 +290,15 @@ std::vector<std::string> WithoutHelpWord(std::vector<std::string> args) {
   return args;
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> args = WithoutHelpWord({argv + 1, argv + argc});
+int Main(const std::vector<std::string>& given) {
+  if (AsksForVersion(given)) return RunVersion(given.size() == 2);
+  const absl::StatusOr<std::vector<std::string>> resolved =
+      ResolveProcessCommand(WithoutHelpWord(given));
+  if (!resolved.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(Message(resolved.status())).c_str());
+    return kExitUsage;
+  }
+  const std::vector<std::string>& args = *resolved;
   absl::StatusOr<StackConfig> config = ConfigForProcess(args);
   if (!config.ok()) {
     std::fprintf(stderr, "%s\n", std::string(Message(config.status())).c_str());
@@ -299,7 +308,12 @@ int Main(int argc, char** argv) {
       "Market-data capture: a feed, a tickerplant, bars, real-time and historical databases, a "
       "monitor");
   app.name("tickstack");
-  app.set_version_flag("--version", TICKSTACK_VERSION);
+  // AsksForVersion has handled it: it needs no subcommand. This is for --help.
+  app.add_flag("--version")
+      ->description(
+          "Print the version, the commit, and the versions of protocol and formats; with --json as "
+          "one "
+          "JSON object");
   app.require_subcommand(1);
 
   Action action;
@@ -317,6 +331,7 @@ int Main(int argc, char** argv) {
   AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);
   AddProcessCommands(app, *config, action);
+  AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);
@@ -340,5 +355,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   tickstack::RaiseDescriptorLimit();  // Before a thread starts.
-  return tickstack::cli::Main(argc, argv);
+  // A child of `up` runs /proc/self/exe, which would be its name in a list of processes.
+  prctl(PR_SET_NAME, "tickstack");
+  return tickstack::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -102,6 +102,37 @@ void AddProcessCommand(CLI::App& app, StackConfig& config, const ProcessKind& ki
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> ResolveProcessCommand(
+    const std::vector<std::string>& args) {
+  const bool by_name = args.size() >= 2 && args[0] == "process" && !args[1].starts_with('-');
+  if (!by_name || std::ranges::count(args, "--help") + std::ranges::count(args, "-h") > 0) {
+    return args;
+  }
+  const std::string& name = args[1];
+  const std::optional<std::string> file = FlagValue(args, "--config");
+  if (!file) return InvalidArgument("process {}: --config is required", name);
+  TS_ASSIGN_OR_RETURN(StackConfig config, LoadStackConfig(*file));
+  std::string names;
+  for (const ListedProcess& listed : ProcessesOf(config)) {
+    if (listed.process->name() == name) {
+      std::vector<std::string> resolved{std::string(listed.kind->role), "--name", name};
+      resolved.insert(resolved.end(), args.begin() + 2, args.end());
+      return resolved;
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", listed.process->name());
+  }
+  return NotFound("{}: no process named {} in the configuration, which has {}", *file, name,
+                  names.empty() ? "none" : names);
+}
+
+void AddProcessByNameCommand(CLI::App& app) {
+  CLI::App& command =
+      *app.add_subcommand("process", "Run one process of a configuration, by its name there");
+  command.add_option("name", "Name of the process, such as rdb")->required();
+  command.add_option("--config", "Stack configuration (stack.toml)")->required();
+  command.footer("Other flags are those of the process's role: see tickstack rdb --help.");
+}
+
 absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args) {
   const std::string role = args.empty() ? "" : args.front();
   const std::optional<std::string> file = FlagValue(args, "--config");

@@ -1,7 +1,7 @@
 #pragma once
 
-// The subcommands that run one process of a stack, made from cli/process_table.h. Flags override
-// the configuration file.
+// The subcommands that run one process of a stack, made from cli/process_table.h: one per role, and
+// `process`, which takes the name instead. Flags override the configuration file.
 
 #include <functional>
 #include <string>
@@ -24,6 +24,16 @@ using Action = std::function<int()>;
 // has exactly one process of the subcommand's kind: the one that `--name` names, or the first.
 // kNotFound if the file has none of that kind or name; other errors are those of LoadStackConfig.
 absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args);
+
+// Returns the command line with `process NAME ...` replaced by `ROLE --name NAME ...`: the role
+// of the process of this name in the file of `--config`. Returns other command lines, and calls for
+// help, as they are. kNotFound, with the names that there are, if none has it; kInvalidArgument
+// without `--config`; other errors are those of LoadStackConfig.
+absl::StatusOr<std::vector<std::string>> ResolveProcessCommand(
+    const std::vector<std::string>& args);
+
+// Adds the subcommand `process` for --help: ResolveProcessCommand has replaced it otherwise.
+void AddProcessByNameCommand(CLI::App& app);
 
 // Adds a subcommand for each kind of process that the configuration has. Parsing sets `action`. The
 // configuration must outlive the app.

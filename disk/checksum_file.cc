@@ -16,7 +16,9 @@
 namespace tickstack::disk {
 namespace {
 
-constexpr std::string_view kChecksumTag = "tssums1\n";
+static_assert(kChecksumVersion < 10);
+constexpr char kChecksumTagText[] = {'t', 's', 's', 'u', 'm', 's', '0' + kChecksumVersion, '\n'};
+constexpr std::string_view kChecksumTag(kChecksumTagText, sizeof(kChecksumTagText));
 constexpr size_t kChecksumHeaderBytes = 24;  // Tag, block size, entries, their bytes, CRC32C.
 constexpr size_t kEntryHeadBytes = 8 + 4 + 4;
 // A table has at most some thousand columns, each with a name of at most 255 bytes.

@@ -29,6 +29,7 @@ namespace tickstack::disk {
 
 inline constexpr std::string_view kChecksumName = ".checksums";  // In the directory of a table.
 inline constexpr std::string_view kDomainChecksumSuffix = ".checksums$";
+inline constexpr uint32_t kChecksumVersion = 1;  // Part of the tag that begins a file: one digit.
 inline constexpr uint64_t kChecksumBlockBytes = uint64_t{64} << 10;
 
 // Checksums of one file as it is on the disk.

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/build_facts.h"
 #include "base/machine.h"
-#include "loadtest/build_facts.h"
 
 namespace tickstack::loadtest {
 

@@ -21,7 +21,6 @@ namespace {
 constexpr size_t kSuperblockBytes = 4096;
 constexpr size_t kSlotHeaderBytes = 64;
 constexpr uint64_t kMagic = 0x3152454954534b54;  // "TKSTIER1".
-constexpr uint32_t kVersion = 2;
 
 struct Superblock {
   uint64_t magic;
@@ -236,7 +235,7 @@ absl::Status PersistentTier::File::Map(const TierOptions& options) {
 bool PersistentTier::File::IsTierFile() const {
   Superblock found{};
   std::memcpy(&found, base, sizeof(found));
-  return found.magic == kMagic && found.version == kVersion &&
+  return found.magic == kMagic && found.version == PersistentTier::kFormatVersion &&
          found.page_bytes == Tier::kHugePageBytes && found.file_bytes == layout.file_bytes &&
          found.pages == layout.pages && found.crc == CrcOf(found);
 }
@@ -254,7 +253,13 @@ absl::Status PersistentTier::File::Initialise(Persistence& persistence) {
                       layout.pages * sizeof(uint32_t));
   }
   TS_RETURN_IF_ERROR(persistence.Fence());
-  Superblock block{kMagic, kVersion, Tier::kHugePageBytes, layout.file_bytes, layout.pages, 0, 0};
+  Superblock block{kMagic,
+                   PersistentTier::kFormatVersion,
+                   Tier::kHugePageBytes,
+                   layout.file_bytes,
+                   layout.pages,
+                   0,
+                   0};
   block.crc = CrcOf(block);
   std::memcpy(base, &block, sizeof(block));
   persistence.Flush(base, sizeof(block));

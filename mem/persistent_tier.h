@@ -68,6 +68,8 @@ struct PersistentTierStats {
 
 class PersistentTier final : public ArenaTier {
  public:
+  static constexpr uint32_t kFormatVersion = 2;  // The file's; its owner's data has its own.
+
   // Opens or creates options.path/options.file. A file of another size or version, or without a
   // complete commit, is replaced, with a warning.
   // Errors: as OpenTier; kUnavailable if another process has the file open.

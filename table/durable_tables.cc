@@ -11,8 +11,6 @@
 namespace tickstack {
 namespace {
 
-constexpr uint32_t kRootVersion = 2;
-
 // Threads that compare columns with their checksums. Memory is saturated by fewer.
 constexpr size_t kThreadsMax = 8;
 
@@ -26,8 +24,8 @@ absl::StatusOr<DurableTables::Found> DurableTables::LoadRoot(SymbolTable& symbol
   RecordReader root(tier_->root());
   uint32_t version = 0, tables = 0;
   if (!root.Read(&version)) return DataLoss("root: {} bytes", tier_->root().size());
-  if (version != kRootVersion) {
-    return DataLoss("root: version {}, expected {}", version, kRootVersion);
+  if (version != kFormatVersion) {
+    return DataLoss("root: version {}, expected {}", version, kFormatVersion);
   }
   TS_RETURN_IF_ERROR(symbols_->Load(root, symbols));
   if (!root.Read(&tables)) return DataLoss("root: cut short");
@@ -61,7 +59,7 @@ absl::StatusOr<DurableTables::Found> DurableTables::Load(SymbolTable& symbols,
 absl::Status DurableTables::Commit(const SymbolTable& symbols, std::span<Table* const> tables,
                                    std::span<const std::byte> mark, Index index) {
   root_.clear();
-  root_.AppendLittle(kRootVersion);
+  root_.AppendLittle(kFormatVersion);
   TS_RETURN_IF_ERROR(symbols_->Save(symbols, root_));
   root_.AppendLittle(static_cast<uint32_t>(tables.size()));
   for (Table* const table : tables) table->Save(root_, index == Index::kWhole);

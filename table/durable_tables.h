@@ -50,6 +50,8 @@ namespace tickstack {
 
 class DurableTables {
  public:
+  static constexpr uint32_t kFormatVersion = 2;  // The root's, with all that it refers to.
+
   // The tier must outlive this object and every table.
   explicit DurableTables(mem::PersistentTier* tier);
 

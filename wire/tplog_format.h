@@ -1,7 +1,8 @@
 #pragma once
 
 // The layout of the tickerplant log and its sidecar index: docs/formats.md has a drawing and an
-// example in hex. Writer, reader, check and repair share these constants; nothing else uses them.
+// example in hex. Writer, reader, check and repair share these constants, and `tickstack --version`
+// shows the version; nothing else uses them.
 
 #include <array>
 #include <cstddef>

@@ -12,9 +12,11 @@
 namespace tickstack::wire {
 namespace {
 
-constexpr std::string_view kHead = "tickstack log state 2";
-constexpr std::string_view kHeadWithoutChecksum = "tickstack log state 1";
+constexpr uint32_t kVersionWithoutChecksum = 1;
 constexpr uint64_t kBytesMax = uint64_t{1} << 20;
+
+// The first line of a state file.
+std::string Head(uint32_t version) { return fmt::format("tickstack log state {}", version); }
 
 std::string_view TakeUpTo(char end, std::string_view& text) {
   const size_t at = std::min(text.find(end), text.size());
@@ -67,8 +69,8 @@ std::string LineOf(const TplogState::Bytes& synced) {
 
 std::string TextOf(const TplogState& state) {
   std::string text =
-      fmt::format("{}\nwriter {}\nboot {}\nday {}\n", kHead, state.open ? "open" : "closed",
-                  state.boot, state.ended ? "ended" : "open");
+      fmt::format("{}\nwriter {}\nboot {}\nday {}\n", Head(kTplogStateVersion),
+                  state.open ? "open" : "closed", state.boot, state.ended ? "ended" : "open");
   if (state.synced.has_value()) text += LineOf(*state.synced);
   for (const TplogState::Cut& cut : state.cuts) {
     text += fmt::format("cut {} {}\n", cut.messages, cut.time_ns);
@@ -79,9 +81,9 @@ std::string TextOf(const TplogState& state) {
 absl::StatusOr<TplogState> Parse(const std::string& path, std::string_view text) {
   const std::string_view all = text;
   const std::string_view head = TakeUpTo('\n', text);
-  bool is_checked = head == kHeadWithoutChecksum;
-  if (head != kHead && !is_checked) {
-    return DataLoss("{}: line 1: expected \"{}\"", path, kHead);
+  bool is_checked = head == Head(kVersionWithoutChecksum);
+  if (head != Head(kTplogStateVersion) && !is_checked) {
+    return DataLoss("{}: line 1: expected \"{}\"", path, Head(kTplogStateVersion));
   }
   TplogState state;
   for (int line = 2; !text.empty(); ++line) {
@@ -103,7 +105,7 @@ absl::StatusOr<TplogState> Parse(const std::string& path, std::string_view text)
 absl::Status AppendLine(const std::string& log_path, const TplogState::Bytes& synced) {
   TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(TplogStatePath(log_path)));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
-  const std::string head = fmt::format("{}\n", kHead);
+  const std::string head = Head(kTplogStateVersion) + "\n";
   const std::string before = bytes == 0 ? head + ChecksumLine(head) : "";
   return file.WriteAt(bytes, AsBytes(before + LineOf(synced)));
 }

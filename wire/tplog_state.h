@@ -19,6 +19,8 @@
 
 namespace tickstack::wire {
 
+inline constexpr uint32_t kTplogStateVersion = 2;  // Version 1, without a checksum, is read, too.
+
 struct TplogState {
   // A power cut after which the log continued with message number `messages`. Messages that had
   // been logged from that number on are lost.

@@ -35,7 +35,7 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
-        for command in ([], ["up"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
+        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
                         ["hdb", "generate"], ["hdb", "balance"]):
             with self.subTest(command=command):
@@ -46,7 +46,38 @@ class CommandLineTest(stack.StackTest):
                 self.assertNotRegex(done.stdout, "18446744073709551615|9223372036854775807")
         self.assertEqual(self.run_program("--help").stdout, self.run_program("help").stdout)
         self.assertEqual(self.run_program("log", "dump", "--help").stdout, self.run_program("help", "log", "dump").stdout)
-        self.assertRegex(self.run_program("--version").stdout, r"^tickstack \d+\.\d+\.\d+\n$")
+
+    def test_the_version_names_what_the_program_reads_and_writes(self):
+        done = self.run_program("--version")
+        self.assertEqual(0, done.returncode)
+        self.assertRegex(done.stdout, r"^tickstack \d+\.\d+\.\d+\S*\n")
+        known = json.loads(self.run_program("--version", "--json").stdout)
+        self.assertEqual(done.stdout.split()[1], known["version"])
+        self.assertIn(f"protocol         {known['protocol']}\n", done.stdout)
+        running = self.start_stack(PLAIN, "--date", DATE)
+        self.assertEqual(running.ask("tickerplant", ".u.protocol"), known["protocol"])
+        with running.connect("tickerplant") as feed:
+            feed.call([b".u.upd", "trade", [Typed("p", [T]), ["A"], [1.5], Typed("i", [100]), [True], b"@", b"N"]])
+        self.assertEqual(0, running.stop(), running.log_text())
+        log = running.data / "tplog" / f"sym{DATE}"
+        index = pathlib.Path(f"{log}.idx").read_bytes()
+        self.assertEqual(int.from_bytes(index[8:12], "little"), known["formats"]["log_index"])
+        self.assertEqual(f"tickstack log state {known['formats']['log_state']}",
+                         pathlib.Path(f"{log}.state").read_text().splitlines()[0])
+
+    def test_a_process_runs_by_its_name(self):
+        config = self.folder / "stack.toml"
+        config.write_text("[tickerplant]\n[[rdb]]\nname = \"first\"\n[[rdb]]\nname = \"second\"\nport = 5099\n")
+        port, process = self.start_process("process", "second", "--config", str(config))
+        with kdb_ipc.connect_within(port) as rdb:
+            self.assertEqual(2, rdb.call("1+1"))
+        self.assertIn(" second rdb up port=", process.log_path.read_text())
+        for command, said in ((["third", "--config", str(config)], "no process named third in the configuration, which has "
+                               "tickerplant, first, second"), (["second"], "--config is required"), ([], "name")):
+            done = self.run_program("process", *command)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(said, done.stderr)
+        self.assertIn("by its name", self.run_program("process", "--help").stdout)
 
     def test_wrong_usage_exits_2_and_says_what(self):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
