@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
+#include "wire/heartbeat.h"
 #include "wire/server.h"
 
 namespace tickstack::aggengine {
@@ -54,7 +55,7 @@ absl::Status Run(AggEngineMainOptions options) {
           server->port(), options.tickerplant, options.bars.size(), options.publish_ms,
           options.state.name, NameOf(options.state.kind));
   loop.OnStopSignal([&](int) { stop = true; });
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   server->StopAccepting();
   service.StopAcceptingRows();

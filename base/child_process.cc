@@ -5,15 +5,35 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <string_view>
 #include <thread>
 
+#include "base/service_manager.h"
 #include "base/status.h"
 
 extern char** environ;
 
 namespace tickstack {
+namespace {
+
+// Returns the environment of a child, ended by a null pointer. Valid until the environment changes.
+std::vector<char*> ChildEnvironment() {
+  std::vector<char*> kept;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view entry = *each;
+    const bool removed = std::ranges::any_of(kServiceManagerVariables, [entry](auto name) {
+      return entry.starts_with(name) && entry.substr(name.size()).starts_with('=');
+    });
+    if (!removed) kept.push_back(*each);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
+}  // namespace
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
@@ -55,8 +75,10 @@ absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options) {
   }
   argv.push_back(nullptr);
 
+  std::vector<char*> environment = ChildEnvironment();
+  const char* const path = options.same_program ? "/proc/self/exe" : argv[0];
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int error = posix_spawn(&pid, path, &actions, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {

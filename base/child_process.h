@@ -24,12 +24,16 @@ absl::StatusOr<std::string> OwnProgram();
 
 struct ChildOptions {
   std::vector<std::string> command;  // The program's path, then its arguments.
-  int output_fd = -1;                // Becomes its stdout and stderr; stdin is /dev/null.
-  std::vector<int> inherited_fds;    // Kept open in the child, under the same numbers.
+  // True: starts the program that runs now, even if its file was replaced since, for example by a
+  // newer version. The path in `command` is then only the child's argv[0].
+  bool same_program = false;
+  int output_fd = -1;              // Becomes its stdout and stderr; stdin is /dev/null.
+  std::vector<int> inherited_fds;  // Kept open in the child, under the same numbers.
 };
 
 // Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only the
-// parent, with default signal handling and no blocked signals. kInternal with the command if it
+// parent, with default signal handling, no blocked signals, and the environment except for
+// kServiceManagerVariables. kInternal with the command if it
 // cannot be started.
 absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options);
 

@@ -46,6 +46,11 @@ void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener) {
       .add_option("--ready-fd", listener.ready_fd,
                   "Descriptor to write `ready` to once the process accepts connections")
       ->group(of_parent);
+  command
+      .add_option("--heartbeat-ms", listener.heartbeat_ms,
+                  "Write `alive` to --ready-fd at this interval in ms; 0: never")
+      ->check(CLI::Range(0, 3'600'000))
+      ->group(of_parent);
 }
 
 std::function<void()> AddTakeOverFlag(CLI::App& command, const std::string& role,

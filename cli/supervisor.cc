@@ -49,7 +49,9 @@ struct Process {
   std::string last_error;  // The last line of this run that has level E, or is not in our format.
   bool was_ready = false;
   bool told_to_stop = false;
+  bool aborted = false;  // SIGABRT was sent, because it hung.
   int64_t started_ns = 0;
+  int64_t alive_ns = 0;  // The last sign of life since it answered.
   int64_t restart_ns = kNever;
   int64_t kill_ns = kNever;
   int64_t pause_ns = 0;
@@ -91,8 +93,13 @@ struct Supervisor::Impl {
   bool all_answered = false;
   bool stopping = false;
   int64_t stop_ns = kNever;
+  int64_t pass_ns = 0;  // When this loop ran last.
+  int64_t watchdog_due_ns = kNever;
+  std::string told;     // The last status that the service manager was told.
   absl::Status result;  // The first failure.
 
+  // Interval of a child's heartbeats: a few may be late before it counts as hung.
+  int64_t HeartbeatNs() const { return options.hang_timeout_ns / 4; }
   absl::Status Prepare();
   absl::Status Start(Process& process);
   absl::Status WriteReadyFile() const;
@@ -105,10 +112,13 @@ struct Supervisor::Impl {
   void TakeReady(Process& process);
   void Reap();
   void OnDeath(Process& process, int wait_status);
+  void AbortIfHung(Process& process, int64_t now);
   void RunDueActions(int64_t now);
   int64_t NextDue() const;
   void WaitForEvents();
   void Forward(Process& process, std::string_view line);
+  void TellServiceManager(int64_t now);
+  std::string StatusText() const;
   bool Done() const {
     return std::all_of(processes.begin(), processes.end(),
                        [](const Process& p) { return p.state == State::kEnded; });
@@ -127,6 +137,7 @@ absl::Status Supervisor::Impl::Prepare() {
   signals = OwnedFd(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.is_open()) return ErrnoStatus(errno, "signalfd");
   TS_ASSIGN_OR_RETURN(lifeline, MakePipe());
+  if (options.service_manager.watchdog_ns() > 0) watchdog_due_ns = 0;
   if (!options.ready_file.empty()) unlink(options.ready_file.c_str());  // Left by an earlier run.
   if (options.log_folder.empty()) return absl::OkStatus();
 
@@ -152,12 +163,18 @@ absl::Status Supervisor::Impl::Start(Process& process) {
     child.command.insert(child.command.end(), {flag, std::to_string(fd)});
     child.inherited_fds.push_back(fd);
   }
+  if (options.hang_timeout_ns > 0) {
+    const int64_t heartbeat_ms = std::max<int64_t>(1, HeartbeatNs() / 1'000'000);
+    child.command.insert(child.command.end(), {"--heartbeat-ms", std::to_string(heartbeat_ms)});
+  }
+  child.same_program = process.spec.same_program;
   TS_ASSIGN_OR_RETURN(process.pid, SpawnChild(child));
   fcntl(output.read.get(), F_SETFL, O_NONBLOCK);
   fcntl(ready.read.get(), F_SETFL, O_NONBLOCK);
   process.output = std::move(output.read);
   process.ready = std::move(ready.read);
   process.state = State::kStarting;
+  process.aborted = false;
   process.started_ns = MonotonicNs();
   process.last_error.clear();
   process.restart_ns = kNever;
@@ -276,10 +293,11 @@ void Supervisor::Impl::TakeOutput(Process& process) {
 }
 
 void Supervisor::Impl::TakeReady(Process& process) {
-  char buffer[64];
+  char buffer[4096];
   const ssize_t bytes = read(process.ready.get(), buffer, sizeof(buffer));
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  process.ready.Reset();
+  if (bytes <= 0 || options.hang_timeout_ns == 0) process.ready.Reset();
+  if (bytes > 0) process.alive_ns = MonotonicNs();
   if (bytes <= 0 || process.state != State::kStarting) return;
   process.state = State::kReady;
   process.was_ready = true;
@@ -352,6 +370,56 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   if (stopping) StopNextRank();
 }
 
+// Ends a child that is silent. If this loop itself did not run for a while (the machine was paused,
+// or a debugger stopped the stack), the children may have had no time either, and get it first.
+void Supervisor::Impl::AbortIfHung(Process& process, int64_t now) {
+  if (options.hang_timeout_ns == 0 || process.state != State::kReady || process.told_to_stop ||
+      process.aborted || !process.ready.is_open()) {
+    return;
+  }
+  if (now - pass_ns > options.hang_timeout_ns / 2) process.alive_ns = now;
+  if (now < process.alive_ns + options.hang_timeout_ns) return;
+  LogError("hung name={} pid={} silent_ms={}", process.spec.name, process.pid,
+           (now - process.alive_ns) / 1'000'000);
+  process.last_error = fmt::format("hung for {} ms", (now - process.alive_ns) / 1'000'000);
+  process.aborted = true;
+  process.kill_ns = now + options.abort_timeout_ns;
+  kill(process.pid, SIGABRT);
+  kill(process.pid, SIGCONT);  // A stopped process takes the signal only then.
+}
+
+std::string Supervisor::Impl::StatusText() const {
+  size_t ready = 0, ended = 0;
+  std::string others;
+  for (const Process& process : processes) {
+    if (process.state == State::kReady) {
+      ++ready;
+    } else if (process.state == State::kEnded && !stopping) {
+      ++ended;
+    } else if (process.state != State::kEnded) {
+      others += fmt::format("{}{}", others.empty() ? "" : ", ", process.spec.name);
+    }
+  }
+  if (stopping) return fmt::format("stopping, {} processes left", ready);
+  std::string text = fmt::format("{} of {} processes answer", ready, processes.size() - ended);
+  if (!others.empty()) text += fmt::format("; not yet: {}", others);
+  return text;
+}
+
+void Supervisor::Impl::TellServiceManager(int64_t now) {
+  const ServiceManager& manager = options.service_manager;
+  if (!manager.listens()) return;
+  std::string state = all_answered ? "READY=1\n" : "";
+  if (stopping) state = "STOPPING=1\n";
+  if (std::string text = fmt::format("{}STATUS={}", state, StatusText()); text != told) {
+    manager.Notify(text);
+    told = std::move(text);
+  }
+  if (now < watchdog_due_ns) return;
+  manager.Notify("WATCHDOG=1");
+  watchdog_due_ns = now + manager.watchdog_ns() / 2;
+}
+
 void Supervisor::Impl::RunDueActions(int64_t now) {
   if (now >= stop_ns && !stopping) Stop("--seconds elapsed");
   for (Process& process : processes) {
@@ -362,9 +430,11 @@ void Supervisor::Impl::RunDueActions(int64_t now) {
         Stop(fmt::format("failure of {}", process.spec.name));
       }
     }
+    AbortIfHung(process, now);
     if (process.runs() && now >= process.kill_ns) {
-      LogWarn("killed name={} stop_timeout_ms={}", process.spec.name,
-              options.stop_timeout_ns / 1'000'000);
+      LogWarn(
+          "killed name={} timeout_ms={}", process.spec.name,
+          (process.told_to_stop ? options.stop_timeout_ns : options.abort_timeout_ns) / 1'000'000);
       process.kill_ns = kNever;
       kill(process.pid, SIGKILL);
     }
@@ -372,7 +442,8 @@ void Supervisor::Impl::RunDueActions(int64_t now) {
 }
 
 int64_t Supervisor::Impl::NextDue() const {
-  int64_t due = stopping ? kNever : stop_ns;
+  int64_t due = std::min(stopping ? kNever : stop_ns, watchdog_due_ns);
+  if (options.hang_timeout_ns > 0) due = std::min(due, pass_ns + HeartbeatNs());
   for (const Process& process : processes) {
     if (process.state == State::kPausing) due = std::min(due, process.restart_ns);
     if (process.runs()) due = std::min(due, process.kill_ns);
@@ -424,7 +495,10 @@ absl::Status Supervisor::Run() {
       if (process.ready.is_open()) impl.TakeReady(process);
     }
     impl.Reap();
-    impl.RunDueActions(MonotonicNs());
+    const int64_t now = MonotonicNs();
+    impl.RunDueActions(now);
+    impl.TellServiceManager(now);
+    impl.pass_ns = now;
   }
   if (!impl.options.ready_file.empty()) unlink(impl.options.ready_file.c_str());
   LogInfo("stopped");

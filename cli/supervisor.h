@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps a stack of processes alive: starts them, waits until all answer, restarts those that die,
-// and stops them in order.
+// Keeps a stack of processes alive: starts them, waits until all answer, restarts those that die or
+// hang, and stops them in order.
 //
 // The supervisor owns the listening sockets, and its children inherit them. So a restarted child
 // keeps its port, and clients that connect meanwhile wait in the socket's queue instead of being
@@ -10,6 +10,10 @@
 //
 // A child that ends with wire::kExitHandedOver has a successor, which has its socket and which this
 // supervisor did not start. So the child is not restarted, and its end is no failure.
+//
+// A child whose event loop hangs is noticed by its silence (wire/heartbeat.h): it is ended by
+// SIGABRT, by SIGKILL if that is not enough, and restarted. The service manager, if there is one,
+// is told when all answer, what the children do, and that the supervisor's own loop runs.
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/child_process.h"
+#include "base/service_manager.h"
 #include "base/time.h"
 
 namespace tickstack::cli {
@@ -26,8 +31,10 @@ namespace tickstack::cli {
 struct ProcessSpec {
   std::string name;
   std::string role;
-  // Program and arguments; Run adds `--listen-fd N --ready-fd N --parent-fd N`.
+  // Program and arguments; Run adds `--listen-fd N --ready-fd N --parent-fd N`, and `--heartbeat-ms
+  // N` if it watches.
   std::vector<std::string> command;
+  bool same_program = false;  // As in ChildOptions.
   OwnedFd listener;
   uint16_t port = 0;
   int stop_rank = 0;  // Lower ranks stop first; processes of one rank stop together.
@@ -44,6 +51,10 @@ struct SupervisorOptions {
   int64_t run_ns = 0;      // Duration after all answered; 0: until a signal.
   // Time after which a child that does not stop is killed.
   int64_t stop_timeout_ns = 60 * kNsPerSecond;
+  // A child that answers and then is silent for this long hangs; 0: it may be silent.
+  int64_t hang_timeout_ns = 0;
+  int64_t abort_timeout_ns = 10 * kNsPerSecond;  // From SIGABRT to SIGKILL.
+  ServiceManager service_manager;                // As named by the environment.
   // Pause before a restart; doubles up to `longest_pause_ns`.
   int64_t first_pause_ns = kNsPerSecond / 10;
   int64_t longest_pause_ns = 5 * kNsPerSecond;

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -27,6 +31,7 @@ constexpr std::string_view kPrelude = R"(
 ready() { echo ready >/proc/self/fd/$2; }
 forever() { while :; do sleep 0.02; done; }
 serve() { trap 'echo $0 >>stopped; exit 0' TERM; ready $*; forever; }
+beat() { trap 'exit 0' TERM; ready $*; while :; do echo alive >/proc/self/fd/$2; sleep 0.02; done; }
 )";
 
 class SupervisorTest : public testing::Test {
@@ -190,6 +195,94 @@ TEST_F(SupervisorTest, StopsEverythingAtADeathIfNothingIsToBeRestarted) {
   Add("bad", "ready $*; sleep 0.1; kill -9 $$");
   EXPECT_EQ(Message(Run()), "bad died: signal=SIGKILL");
   EXPECT_EQ(Read("stopped"), "good\n");
+}
+
+// Goal: a child whose loop hangs is restarted, and others are left alone. Method: the first life of
+// a child answers and then is silent; in the second case, it also ignores SIGABRT.
+TEST_F(SupervisorTest, RestartsTheOneThatHangs) {
+  for (const char* const deaf : {"", "trap '' ABRT;"}) {
+    options_.hang_timeout_ns = kNsPerSecond;
+    options_.abort_timeout_ns = kNsPerSecond / 10;
+    Add("hangs",
+        fmt::format("ulimit -c 0; [ -e lived ] || {{ touch lived; {} ready $*; forever; }}; "
+                    "touch again; beat $*",
+                    deaf));
+    Add("lively", "echo >>lives; beat $*");
+    const absl::Status status = RunAnd([&] {
+      const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (!std::filesystem::exists(folder_ / "again") &&
+             std::chrono::steady_clock::now() < give_up) {
+        Pause();
+      }
+      StopStack();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "again"));
+    EXPECT_EQ(Read("lives"), "\n");
+    for (const char* const file : {"lived", "again", "lives"}) {
+      std::filesystem::remove(folder_ / file);
+    }
+    specs_.clear();
+  }
+}
+
+TEST_F(SupervisorTest, TheOneThatHangsEndsTheStackIfNothingIsToBeRestarted) {
+  options_.restart = false;
+  options_.hang_timeout_ns = kNsPerSecond / 5;
+  Add("hangs", "ulimit -c 0; ready $*; forever");
+  EXPECT_THAT(std::string(Message(Run())), StartsWith("hangs died: signal=SIGABRT: hung for "));
+}
+
+// Without a limit, silence is no hang: such a child closes its pipe, or never beats.
+TEST_F(SupervisorTest, WithoutALimitAChildMayBeSilent) {
+  Add("silent", "[ $# = 4 ] && echo yes >unwatched; serve $*");
+  options_.run_ns = kNsPerSecond / 2;
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(Read("stopped"), "silent\n");
+  EXPECT_EQ(Read("unwatched"), "yes\n");
+}
+
+TEST_F(SupervisorTest, TellsTheServiceManagerWhatItsChildrenDo) {
+  const std::string name = fmt::format("@tickstack/supervisor_test/{}", getpid());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, name.size() - 1, 1);
+  const OwnedFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())),
+            0);
+  setenv("NOTIFY_SOCKET", name.c_str(), 1);
+  setenv("WATCHDOG_USEC", "100000", 1);
+  options_.service_manager = ServiceManager();
+  unsetenv("NOTIFY_SOCKET");
+  unsetenv("WATCHDOG_USEC");
+  Add("one", "sleep 0.1; serve $*");
+  Add("two", "sleep 0.3; serve $*");
+  options_.run_ns = kNsPerSecond / 2;
+  std::vector<std::string> told;
+  size_t watchdogs = 0;
+  std::atomic<bool> over = false;
+  std::thread reader([&] {  // The socket's queue is short.
+    char buffer[512];
+    while (true) {
+      const bool last = over;
+      for (ssize_t bytes = 0; (bytes = recv(socket.get(), buffer, sizeof(buffer), 0)) > 0;) {
+        const std::string text(buffer, static_cast<size_t>(bytes));
+        watchdogs += text == "WATCHDOG=1" ? 1 : 0;
+        if (text != "WATCHDOG=1") told.push_back(text);
+      }
+      if (last) break;
+      Pause();
+    }
+  });
+  EXPECT_TRUE(Run().ok());
+  over = true;
+  reader.join();
+  ASSERT_GE(told.size(), 3u);
+  EXPECT_THAT(told.front(), StartsWith("STATUS=0 of 2 processes answer; not yet: one, two"));
+  EXPECT_THAT(told, testing::Contains("READY=1\nSTATUS=2 of 2 processes answer"));
+  EXPECT_EQ(told.back(), "STOPPING=1\nSTATUS=stopping, 0 processes left");
+  EXPECT_GE(watchdogs, 2u);  // In at least 0.8 s, one is due every 50 ms.
 }
 
 TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {

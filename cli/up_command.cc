@@ -83,6 +83,7 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
     spec.name = process->name();
     spec.role = kind->role;
     spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
+    spec.same_program = true;
     for (std::string& flag : process->ChildFlags(config)) spec.command.push_back(std::move(flag));
     spec.listener = std::move(listeners[i]);
     spec.port = static_cast<uint16_t>(process->listener().port);
@@ -132,6 +133,7 @@ int RunUp(const UpOptions& options) {
   supervisor.ready_file = options.ready_file;
   supervisor.page = PageOf(*config);
   supervisor.restart = config->restart;
+  supervisor.hang_timeout_ns = supervisor.service_manager.watchdog_ns();
   supervisor.run_ns = static_cast<int64_t>(options.seconds * static_cast<double>(kNsPerSecond));
   const absl::Status ended = Supervisor(std::move(supervisor), *std::move(specs)).Run();
   return ended.ok() ? 0 : End(kExitFailed, ended);

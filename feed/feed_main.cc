@@ -13,6 +13,7 @@
 #include "feed/feed_service.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
+#include "wire/heartbeat.h"
 #include "wire/server.h"
 
 namespace tickstack::feed {
@@ -53,7 +54,7 @@ absl::Status Run(FeedOptions options) {
           service.feed().source().Describe());
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   if (options.start) service.Start();
   const auto over = [&] {
     const Feed& feed = service.feed();

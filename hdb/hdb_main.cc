@@ -12,6 +12,7 @@
 #include "hdb/hdb_environment.h"
 #include "serve/query_service.h"
 #include "wire/event_loop.h"
+#include "wire/heartbeat.h"
 
 namespace tickstack::hdb {
 namespace {
@@ -40,7 +41,7 @@ absl::Status Run(HdbMainOptions options) {
   environment.facts().SetPort(service->port());
   LogInfo("hdb up port={} database={} query_threads={}", service->port(), options.database,
           options.query_threads);
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   loop.RunUntil([&] { return stop; }, false);
   LogInfo("hdb down queries={}", environment.queries().queries.load());
   return absl::OkStatus();

@@ -19,6 +19,7 @@
 #include "monitor/report.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
+#include "wire/heartbeat.h"
 #include "wire/server.h"
 
 namespace tickstack::monitor {
@@ -195,7 +196,7 @@ absl::Status Run(MonitorOptions options) {
       stop |= elapsed_ns >= options.seconds * 1e9;
     });
   }
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   loop.RunUntil([&] { return stop; }, false);
   service.Stop();
   std::vector<ClientResult> client_results;

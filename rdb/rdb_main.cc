@@ -25,6 +25,7 @@
 #include "rdb/succession.h"
 #include "rdb/tier_watch.h"
 #include "serve/query_service.h"
+#include "wire/heartbeat.h"
 #include "wire/log_replay.h"
 #include "wire/subscriber.h"
 #include "wire/tplog_state.h"
@@ -267,7 +268,7 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);
   AskForShortSlices();
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   std::optional<Holder::End> end;
   holder.emplace(&rdb, service.get(), &intake, [&](Holder::End how) {
     end = how;

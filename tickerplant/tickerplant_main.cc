@@ -16,6 +16,7 @@
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/event_loop.h"
+#include "wire/heartbeat.h"
 #include "wire/server.h"
 
 namespace tickstack::tickerplant {
@@ -119,7 +120,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
           static_cast<int>(options.fsync));
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
-  wire::ReportReady(options.listener);
+  const wire::Heartbeat heartbeat(loop, options.listener);
   Holder holder(server.get(), &service, [&](const absl::Status& how) {
     failure = how;
     stop = handed_over = true;

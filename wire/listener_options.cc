@@ -1,10 +1,7 @@
 #include "wire/listener_options.h"
 
-#include <unistd.h>
-
 #include <utility>
 
-#include "base/logging.h"
 #include "base/status.h"
 #include "wire/socket_network.h"
 
@@ -47,18 +44,6 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
     TS_RETURN_IF_ERROR(server->AlsoListen({"", 0, fmt::format("@/tmp/kx.{}", server->port())}));
   }
   return server;
-}
-
-void ReportReady(ListenerOptions& listener) {
-  const int fd = std::exchange(listener.ready_fd, -1);
-  if (fd < 0) return;
-  constexpr std::string_view kReady = "ready\n";
-  if (::write(fd, kReady.data(), kReady.size()) != static_cast<ssize_t>(kReady.size())) {
-    LogWarn(
-        "ready-fd is not writable, so the parent does not learn that this process is ready fd={}",
-        fd);
-  }
-  ::close(fd);
 }
 
 }  // namespace tickstack::wire

@@ -1,7 +1,6 @@
 #pragma once
 
-// What makes a process reachable: it listens at the configured address, and reports to its parent
-// once it answers.
+// What makes a process reachable: it listens at the configured address.
 
 #include <memory>
 #include <optional>
@@ -26,7 +25,8 @@ struct ListenerOptions {
   std::optional<bool> http = std::nullopt;
   // Origins whose pages may open WebSockets, as CheckOrigin takes them.
   std::vector<std::string> http_origins = {};
-  int ready_fd = -1;  // ReportReady writes "ready\n" to it.
+  int ready_fd = -1;     // Pipe to the parent; wire/heartbeat.h says what is written to it.
+  int heartbeat_ms = 0;  // Interval of heartbeats on ready_fd; 0: none.
 };
 
 // True if the listener answers HTTP: the value of `http`, or its default.
@@ -35,9 +35,5 @@ bool AnswersHttp(const ListenerOptions& listener);
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& options,
                                                ServerHandler* handler);
-
-// Reports to the parent process that this one answers, and closes the descriptor. Later calls do
-// nothing.
-void ReportReady(ListenerOptions& listener);
 
 }  // namespace tickstack::wire

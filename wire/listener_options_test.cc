@@ -97,18 +97,5 @@ TEST(AnswersHttp, ByDefaultOnlyOnThisMachine) {
   EXPECT_FALSE(AnswersHttp({.host = "127.0.0.1", .http = false}));
 }
 
-TEST(ReportReady, WritesOnceAndClosesThePipe) {
-  std::array<int, 2> pipe{};
-  ASSERT_EQ(::pipe(pipe.data()), 0);
-  ListenerOptions listener{.ready_fd = pipe[1]};
-  ReportReady(listener);
-  ReportReady(listener);
-  std::array<char, 16> text{};
-  EXPECT_EQ(::read(pipe[0], text.data(), text.size()), 6);
-  EXPECT_EQ(std::string_view(text.data(), 6), "ready\n");
-  EXPECT_EQ(::read(pipe[0], text.data(), text.size()), 0);  // The end: it is closed.
-  ::close(pipe[0]);
-}
-
 }  // namespace
 }  // namespace tickstack::wire

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import sys
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
@@ -78,6 +79,30 @@ class UpEndsTest(stack.StackTest):
         self.assertEqual(1, done.returncode, done.stderr)
         self.assertIn(f"tickstack tickerplant (pid {running.pid('tickerplant')}) is writing it", done.stderr)
         self.assertEqual(0, running.stop(), running.log_text())
+
+    # Method: the test is the service manager. A stopped process is silent, as one whose event loop hangs.
+    def test_a_process_that_hangs_is_restarted(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(self.folder / "notify"))
+            manager.settimeout(60)
+            variables = {"NOTIFY_SOCKET": str(self.folder / "notify"), "WATCHDOG_USEC": "5000000"}
+            with unittest.mock.patch.dict(os.environ, variables):
+                running = self.start_stack(CONFIG.format(port=0))
+            said = []
+
+            def wait_for(text):
+                while text not in said:
+                    said.append(manager.recv(4096).decode())
+            wait_for("READY=1\nSTATUS=2 of 2 processes answer")
+            hung = running.pid("rdb")
+            os.kill(hung, signal.SIGSTOP)
+            wait_for("READY=1\nSTATUS=1 of 2 processes answer; not yet: rdb")
+            wait_for("WATCHDOG=1")
+            stack.wait_until(lambda: running.pid("rdb") != hung, what="a new rdb")
+            self.assertIn(f"hung name=rdb pid={hung}", running.log_text())
+            self.assertEqual(2, running.ask("rdb", "1+1"))
+            self.assertEqual(0, running.stop(), running.log_text())
+            wait_for("STOPPING=1\nSTATUS=stopping, 0 processes left")
 
 
 if __name__ == "__main__":
