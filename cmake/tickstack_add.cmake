@@ -50,6 +50,17 @@ target_include_directories(tickstack_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_compile_options(tickstack_options INTERFACE -march=x86-64-v2)
 endif()
+# Makes exploits of memory errors harder: checked buffers of known size, stack canaries, probed stacks, random
+# addresses, relocations that are read-only, and marked targets of indirect jumps.
+option(TICKSTACK_HARDEN "Build releases with the compiler's protections" ON)
+if(TICKSTACK_HARDEN AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TICKSTACK_SANITIZE)
+  target_compile_options(tickstack_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
+                         -fstack-clash-protection -fPIE)
+  target_link_options(tickstack_options INTERFACE -pie -Wl,-z,relro,-z,now)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    target_compile_options(tickstack_options INTERFACE -fcf-protection)
+  endif()
+endif()
 if(TICKSTACK_SANITIZE)
   target_compile_options(tickstack_options INTERFACE -fsanitize=${TICKSTACK_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
