@@ -22,13 +22,15 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-package deps-dax deps-browser deps-aarch64 build demo test package test-package test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
 	@echo "make build         the program: $(PROGRAM)"
 	@echo "make demo          a load test of 30 s at 48,000 updates/s: DRAM beside a second tier"
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
+	@echo "make package       a package for Debian, build/release/tickstack_VERSION_ARCHITECTURE.deb"
+	@echo "make test-package  installs, upgrades and purges that package in a Debian 12 (as root; installs debootstrap, lintian)"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
@@ -48,6 +50,9 @@ help:
 
 deps:
 	@packaging/install_deps.sh
+
+deps-package:
+	@packaging/install_deps.sh debian-packages-package.txt
 
 deps-dax:
 	@packaging/install_deps.sh debian-packages-dax.txt
@@ -77,6 +82,16 @@ test: build build/asan/build.ninja
 	cmake --build build/asan --parallel $(JOBS) --target unit_tests tickstack
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
 	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
+
+# The time of the commit is that of all files in the package, so that the same sources give the same package.
+package: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+package: build deps-package
+	cmake --build build/release --parallel $(JOBS) --target package_files
+	cd build/release && rm -f tickstack_*.deb && cpack
+
+test-package: package
+	packaging/install_deps.sh debian-packages-package-test.txt
+	tests/e2e/package_test.py --build build/release
 
 test-dax: build deps-dax
 	cmake --build build/release --parallel $(JOBS) --target dax_test
