@@ -108,7 +108,10 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
   std::error_code absent;
   const auto bytes = std::filesystem::file_size(LogPath(date), absent);
-  const bool is_begun = !absent && bytes >= wire::kTplogHeaderBytes;
+  // A log without messages may be of an attempt to begin the day that failed, after which the log
+  // before it continued.
+  const bool has_header = !absent && bytes >= wire::kTplogHeaderBytes;
+  const bool is_begun = has_header && bytes > wire::kTplogHeaderBytes;
   const std::optional<int32_t> newest = NewestLog(date);
   if (!newest) return StringMap<wire::TableRows>();
   const std::string path = LogPath(*newest);
@@ -118,7 +121,7 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
       wire::TplogWriter::Open(path, options_.log);
   if (!log.ok()) {
-    if (!is_begun) return log.status();
+    if (!has_header) return log.status();
     LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
     return StringMap<wire::TableRows>();
   }

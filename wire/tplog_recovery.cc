@@ -54,6 +54,7 @@ class Recovery {
   absl::Status OpenLog();
   absl::Status CreateLog();
   absl::Status CreateIndex();
+  absl::StatusOr<bool> IndexHasBlocks() const;
   absl::Status ReadState();
   absl::Status CutLostTail(bool rebooted);
   absl::Status WriteAgain(const TplogState::Bytes& synced);
@@ -94,9 +95,22 @@ absl::Status Recovery::OpenLog() {
   if (log_bytes_ == kTplogHeaderBytes && !CheckTplogHeader(out_.log).ok()) return CreateLog();
 
   TS_RETURN_IF_ERROR(CheckTplogHeader(out_.log));
-  if (FileExists(index_path_)) return absl::OkStatus();
-  out_.recovery.index_created = true;
-  return CreateIndex();
+  if (!FileExists(index_path_)) {
+    out_.recovery.index_created = true;
+    return CreateIndex();
+  }
+  if (log_bytes_ > kTplogHeaderBytes || options_.carried_progress.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const bool has_blocks, IndexHasBlocks());
+  return has_blocks ? absl::OkStatus() : CreateIndex();
+}
+
+absl::StatusOr<bool> Recovery::IndexHasBlocks() const {
+  TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
+  TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
+  while (record.has_value() && record->kind == RecordKind::kProgress) {
+    TS_ASSIGN_OR_RETURN(record, index.Next());
+  }
+  return record.has_value();
 }
 
 // Also runs if the last writer died while creating the log: then it has fewer than 8 bytes, and its
@@ -109,21 +123,19 @@ absl::Status Recovery::CreateLog() {
   const bool is_zeros =
       std::ranges::all_of(found.span(), [](std::byte b) { return b == std::byte{0}; });
   if (!is_header && !is_zeros) return CheckTplogHeader(out_.log);
-  if (FileExists(index_path_)) {
-    TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
-    TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
-    while (record.has_value() && record->kind == RecordKind::kProgress) {
-      TS_ASSIGN_OR_RETURN(record, index.Next());
-    }
-    if (record.has_value()) {
+  bool has_index = FileExists(index_path_);
+  if (has_index) {
+    TS_ASSIGN_OR_RETURN(const bool has_blocks, IndexHasBlocks());
+    if (has_blocks) {
       return DataLoss(
           "{}: is empty or missing, but {} knows of messages in it; to start a new log, remove "
           "that file as well",
           path_, index_path_);
     }
-  } else {
-    TS_RETURN_IF_ERROR(CreateIndex());
+    // The log before this one may have continued since an attempt that made it.
+    has_index = options_.carried_progress.empty();
   }
+  if (!has_index) TS_RETURN_IF_ERROR(CreateIndex());
   TS_RETURN_IF_ERROR(out_.log.WriteAt(0, kTplogHeader));
   TS_RETURN_IF_ERROR(out_.log.SyncData());
   TS_RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path_)));
@@ -136,7 +148,7 @@ absl::Status Recovery::CreateLog() {
 absl::Status Recovery::CreateIndex() {
   ByteBuffer records;
   AppendIndexHeader(records);
-  if (log_bytes_ < kTplogHeaderBytes) {
+  if (log_bytes_ <= kTplogHeaderBytes) {
     IndexDictionary names;
     for (const auto& [feed, tables] : options_.carried_progress) {
       for (const auto& [table, rows] : tables) {

@@ -46,7 +46,7 @@ struct TplogOptions {
   // written out and dropped (base/write_behind.h).
   uint64_t cache_bytes = uint64_t{256} << 20;
   // Rows of feeds from before this log, for the first log of a day: the feed_rows of the previous
-  // log. Used only if this Open creates the log.
+  // log. Used only if the log has no messages.
   StringMap<TableRows> carried_progress;
   std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
   // Time to wait for a writer that still has the log, such as one that was just killed.

@@ -70,7 +70,6 @@ class Disk {
   void FailNextWrite() { fails_write_ = true; }  // EIO, perhaps after a part of it.
   void FailNextSync() { fails_sync_ = true; }    // EIO, for the next file.
   void FailNextRead() { fails_read_ = true; }    // EIO
-  void CallOffReadAndSyncErrors() { fails_sync_ = fails_read_ = false; }
   void CallOffErrors() { full_ = fails_write_ = fails_sync_ = fails_read_ = false; }
   // Syncs take up to this long, those of the thread of a process's loop less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }

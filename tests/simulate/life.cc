@@ -34,8 +34,6 @@ constexpr int64_t kLastRowsNs = 2 * kSecond;     // After the trouble, when the 
 constexpr int64_t kConvergeNsMax = 120 * kSecond;
 constexpr int64_t kLookNs = 50 * kMs;  // Between two looks whether everything has converged.
 constexpr int64_t kSettleNs = 2 * kSecond;
-constexpr int64_t kErrorsEndNs = kSecond;     // Before a day ends.
-constexpr int64_t kBeginNsMax = 6 * kSecond;  // After it, when the next one has begun.
 constexpr int64_t kAnswerNsMax = 5 * kSecond;
 constexpr int64_t kFlippedNsMax = 3 * kSecond;
 constexpr int kFlips = 3;  // Bits of the logs, and of the database.
@@ -85,7 +83,6 @@ class Life {
   void DrawNetwork();
   void PlanTrouble(int64_t roll_ns, bool calm);
   int64_t TimeOfTrouble();
-  static bool MayFail(Trouble trouble, int64_t since_roll_ns);
   Death DrawDeath(bool is_power_cut);
   void Begin(Trouble trouble);
   void SetClock();
@@ -401,14 +398,6 @@ int64_t Life::TimeOfTrouble() {
   return OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
 }
 
-// False for errors that may make an attempt to begin a day's log fail. The next attempt finds the
-// log with the feeds' progress as of the first one, so rows that were logged in between count as
-// not logged, and are logged twice.
-bool Life::MayFail(Trouble trouble, int64_t since_roll_ns) {
-  const bool fails = trouble == Trouble::kReadError || trouble == Trouble::kSyncError;
-  return !fails || since_roll_ns < -kErrorsEndNs || since_roll_ns > kBeginNsMax;
-}
-
 // Times are of the wall clock.
 void Life::PlanTrouble(int64_t roll_ns, bool calm) {
   clusters_ns_.clear();
@@ -418,7 +407,6 @@ void Life::PlanTrouble(int64_t roll_ns, bool calm) {
   const auto plan = [&](Trouble trouble, int64_t times_max) {
     for (int64_t n = random_.Between(0, times_max); n > 0; --n) {
       const int64_t since_ns = TimeOfTrouble(), at_ns = roll_ns + since_ns;
-      if (!MayFail(trouble, since_ns)) continue;
       if (calm && at_ns > roll_ns - kCalmAround && at_ns < roll_ns + kCalmAround) continue;
       world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, trouble] { Begin(trouble); });
     }
@@ -532,8 +520,6 @@ LifeReport Life::Run() {
                .cut_offs = random_.OneIn(3)};
   // What a power cut took is recognised by its age, which a clock that was set hides.
   if (troubles_.power_cuts) troubles_.clocks = false;
-  // A clock that was set ends a day at another time: see MayFail.
-  if (troubles_.clocks) troubles_.read_errors = troubles_.sync_errors = false;
   // After a power cut, a block with a flipped bit looks like one that the cut took.
   if (troubles_.power_cuts) troubles_.flipped_bits = false;
   // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
@@ -558,8 +544,6 @@ LifeReport Life::Run() {
       calm_days_.push_back(day.DateAt(roll_ns - kSecond));
     }
     PlanTrouble(roll_ns, calm);
-    world_.At(world_.MonotonicNs() + wall(roll_ns - kErrorsEndNs),
-              [this] { world_.disk().CallOffReadAndSyncErrors(); });
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
         world_.CallOffDeaths();
