@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -165,6 +166,13 @@ int remove(const char* path) noexcept {
 int mkdir(const char* path, mode_t mode) noexcept {
   if (sim::Disk* const disk = sim::DiskOf(path)) return disk->MakeDirectory(path, mode);
   return sim::real::MakeDirectory(path, mode);
+}
+
+// The loops poll it before each of their events, but connections and timers are simulated. The
+// kernel would take half of a life's time.
+int epoll_wait(int fd, epoll_event* events, int count, int timeout_ms) {
+  if (the_world != nullptr && timeout_ms == 0) return 0;
+  return static_cast<int>(syscall(SYS_epoll_pwait, fd, events, count, timeout_ms, nullptr, 8));
 }
 
 // ---- time
