@@ -153,7 +153,9 @@ void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped) {
   }
   may_be_lost_.resize(told_.answers.size());
   for (size_t n = 0; n < told_.answers.size(); ++n) {
-    if (any || told_.times_ns[n] > synced_ns) may_be_lost_[n] = true;
+    // An answer may still be on its way.
+    const bool waits = n < told_.next && told_.answers[n] == Told::Answer::kNone;
+    if (any || waits || told_.times_ns[n] > synced_ns) may_be_lost_[n] = true;
   }
 }
 
