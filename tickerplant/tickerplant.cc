@@ -9,7 +9,6 @@
 #include "table/value_reader.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/logged_schemas.h"
-#include "tickerplant/opened_log.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 #include "wire/tplog_format.h"

@@ -6,42 +6,11 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/opened_log.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/tplog_format.h"
 
 namespace tickstack::tickerplant {
-namespace {
-
-// Logs what a log contains, and how its last writer, or a power cut, left it.
-void LogOpened(const wire::TplogWriter& log) {
-  const wire::TplogRecovery& recovery = log.recovery();
-  LogInfo(
-      "log open path={} seq={} bytes={} created={} torn_bytes_cut={} messages_not_logged={} "
-      "feed_progress_known={}",
-      log.path(), log.totals().messages, log.totals().log_bytes, recovery.created,
-      recovery.log_bytes_cut, recovery.messages_not_logged, log.totals().feed_progress_known);
-  if (recovery.power_cut) {
-    LogWarn(
-        "power was cut while the log was open path={} messages={} messages_not_logged={} "
-        "bytes_set_aside={} in={}",
-        log.path(), log.totals().messages, recovery.messages_not_logged, recovery.log_bytes_cut,
-        recovery.cut_path.empty() ? "none" : recovery.cut_path);
-  }
-  if (recovery.messages_damaged > 0) {
-    LogError(
-        "log is damaged path={} messages={}: `tickstack log check` says where, subscribers cannot "
-        "replay it to its end",
-        log.path(), recovery.messages_damaged);
-  }
-  if (!log.totals().feed_progress_known) {
-    LogError(
-        "feeds' progress unknown path={}: its index was missing or incomplete; rows of feeds that "
-        "resume may be logged twice",
-        log.path());
-  }
-}
-
-}  // namespace
 
 absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   const int32_t clock_date = day_.DateAt(clock_->NowNs());
