@@ -99,6 +99,11 @@ class DurableRdbTest : public testing::Test {
   ~DurableRdbTest() override { std::filesystem::remove_all(path_); }
 
   struct Process {
+    // The tables end before their tier.
+    void End() {
+      rdb = nullptr;
+      tier = nullptr;
+    }
     std::unique_ptr<mem::PersistentTier> tier;
     std::unique_ptr<Rdb> rdb;
   };
@@ -323,10 +328,10 @@ TEST_F(DurableRdbTest, ReadsItsTablesWhileAnotherProcessHasItsTier) {
   }
   ExpectCatchesUp(*second.rdb, log);
   first.rdb->MakeDurable();  // No effect: the tier is not its own any more.
-  first = {};
+  first.End();
   second.tier->ReuseFreed();
   second.rdb->MakeDurable();
-  second = {};
+  second.End();
   Process third = Start(tier_options_);
   EXPECT_EQ(RowsOf(*third.rdb), RowsIn(log));
   ExpectIndexed(*third.rdb);
@@ -371,7 +376,7 @@ TEST_F(DurableRdbTest, TakesItsTierBackWithoutWhatTheOtherAdded) {
           first.rdb->MakeDurable();
           expected = log.size();
         }
-        first = {};
+        first.End();
         Process third = Start(tier_options_);
         EXPECT_EQ(third.rdb->durable()->counters().reopens_damaged, 0u);
         EXPECT_EQ(third.rdb->position().seq(), expected);
