@@ -147,6 +147,7 @@ int Disk::Open(const char* path, int flags, mode_t mode) {
     ChangeNames({{place, node}});
   }
   if (truncates) node->changes.push_back({.truncates = true, .time_ns = world_.MonotonicNs()});
+  if (node != nullptr || place.name.empty()) paths_[fd] = path;
   if (node != nullptr) {
     open_[fd] = std::move(node);
   } else if (place.name.empty()) {
@@ -165,8 +166,8 @@ int Disk::WriteError(int fd, uint64_t end) {
 
 ssize_t Disk::ReadAt(int fd, void* bytes, size_t count, off_t offset) {
   // The world's own reads are the oracle's.
-  if (fails_read_ && world_.current() != nullptr) {
-    fails_read_ = false;
+  const bool may_fail = reads_to_error_ >= 0 && world_.current() != nullptr;
+  if (may_fail && reads_to_error_-- == 0) {
     world_.Trace("read error", count);
     errno = EIO;
     return -1;
@@ -229,7 +230,8 @@ int Disk::Sync(int fd) {
     SyncNames(*node, last_name);
     return 0;
   }
-  if (std::exchange(fails_sync_, false)) {
+  if (fails_sync_) {
+    fails_sync_ = false;
     world_.Trace("sync error", node->changes.size());
     Drop(*node);
     errno = EIO;

@@ -52,7 +52,10 @@ class Disk {
 
   // System calls: -1 and errno, as the kernel's. `fd` and paths must be the disk's.
   int Open(const char* path, int flags, mode_t mode);
-  void OnClosed(int fd) { open_.erase(fd); }
+  void OnClosed(int fd) {
+    open_.erase(fd);
+    paths_.erase(fd);
+  }
   ssize_t ReadAt(int fd, void* bytes, size_t count, off_t offset);
   ssize_t WriteAt(int fd, const iovec* parts, int count, off_t offset);
   int Truncate(int fd, off_t bytes);
@@ -69,8 +72,12 @@ class Disk {
   bool is_full() const { return full_; }
   void FailNextWrite() { fails_write_ = true; }  // EIO, perhaps after a part of it.
   void FailNextSync() { fails_sync_ = true; }    // EIO, for the next file.
-  void FailNextRead() { fails_read_ = true; }    // EIO
-  void CallOffErrors() { full_ = fails_write_ = fails_sync_ = fails_read_ = false; }
+  // A read fails with EIO after this number of reads.
+  void FailRead(int reads) { reads_to_error_ = reads; }
+  void CallOffErrors() {
+    full_ = fails_write_ = fails_sync_ = false;
+    reads_to_error_ = -1;
+  }
   // Syncs take up to this long, those of the thread of a process's loop less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
   // True if the last power cut took from files below `folder` what failed syncs had dropped.
@@ -105,10 +112,11 @@ class Disk {
   const std::string root_;
   const NodePtr tree_;
   std::unordered_map<int, NodePtr> open_;
+  std::unordered_map<int, std::string> paths_;
   bool full_ = false;
   bool fails_write_ = false;
   bool fails_sync_ = false;
-  bool fails_read_ = false;
+  int reads_to_error_ = -1;
   int64_t sync_ns_max_ = 0;
   std::vector<std::string> lost_dropped_;  // Files of LostDropped.
 };

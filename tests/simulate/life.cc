@@ -15,6 +15,7 @@
 #include "tests/simulate/stack.h"
 #include "tests/simulate/world.h"
 #include "tickerplant/day_clock.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::simulate {
 namespace {
@@ -99,6 +100,10 @@ class Life {
   void WatchFeeds();
   void WatchKeptDays();
   void Look();
+  // True if reading a log may have failed.
+  bool MayBeIllegible() const {
+    return troubles_.read_errors || troubles_.flipped_bits || oracle_->expects_damage();
+  }
   void CheckRolled(int32_t date);
   void RestartIncomplete();
 
@@ -272,6 +277,7 @@ void Life::Look() {
   next_look_ns_ = world_.MonotonicNs() + kLookNs;
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
+    if (recorder->is_incomplete() && !MayBeIllegible()) oracle_->Fail("a subscriber misses rows");
   }
   // An engine that can publish does not keep bars for long.
   const auto* const program = ProgramOf<AggEngineProgram>(engine_);
@@ -290,6 +296,8 @@ void Life::CheckRolled(int32_t date) {
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->ended().contains(date)) oracle_->Fail("a subscriber got no `.u.end`");
   }
+  const absl::StatusOr<wire::TplogState> log = wire::ReadTplogState(options_.LogPath(date));
+  if (log.ok() && log->open) oracle_->Fail("the log of an ended day is not closed");
 }
 
 // ---- trouble
@@ -330,7 +338,7 @@ void Life::Begin(Trouble trouble) {
     case Trouble::kSyncError:
       return world_.disk().FailNextSync();
     case Trouble::kReadError:
-      return world_.disk().FailNextRead();
+      return world_.disk().FailRead(static_cast<int>(random_.Below(1u << random_.Below(7))));
     case Trouble::kFlippedBit:
       return FlipBit();
     case Trouble::kCutOff:
@@ -406,7 +414,7 @@ void Life::PlanTrouble(int64_t roll_ns, bool calm) {
   }
   const auto plan = [&](Trouble trouble, int64_t times_max) {
     for (int64_t n = random_.Between(0, times_max); n > 0; --n) {
-      const int64_t since_ns = TimeOfTrouble(), at_ns = roll_ns + since_ns;
+      const int64_t at_ns = roll_ns + TimeOfTrouble();
       if (calm && at_ns > roll_ns - kCalmAround && at_ns < roll_ns + kCalmAround) continue;
       world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, trouble] { Begin(trouble); });
     }
