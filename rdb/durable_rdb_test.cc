@@ -327,7 +327,7 @@ TEST_F(DurableRdbTest, ReadsItsTablesWhileAnotherProcessHasItsTier) {
     second.rdb->StartOver();
   }
   ExpectCatchesUp(*second.rdb, log);
-  first.rdb->MakeDurable();  // No effect: the tier is not its own any more.
+  first.rdb->MakeDurable();  // No effect: another rdb has the tier.
   first.End();
   second.tier->ReuseFreed();
   second.rdb->MakeDurable();

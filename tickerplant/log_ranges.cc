@@ -30,8 +30,11 @@ absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant& tickerplant, std::
     TS_ASSIGN_OR_RETURN(reader_, wire::TplogReader::Open(log.path));
     path_ = log.path;
   }
-  return reader_->ReadRange(static_cast<uint64_t>(from), log.messages,
-                            static_cast<uint64_t>(std::clamp<int64_t>(bytes, 1, kBytesMax)));
+  absl::StatusOr<ByteBuffer> range =
+      reader_->ReadRange(static_cast<uint64_t>(from), log.messages,
+                         static_cast<uint64_t>(std::clamp<int64_t>(bytes, 1, kBytesMax)));
+  if (!range.ok()) reader_ = nullptr;  // The disk may have failed for a moment only.
+  return range;
 }
 
 }  // namespace tickstack::tickerplant

@@ -115,7 +115,7 @@ class TplogBitFlips : public TplogTest, public testing::WithParamInterface<Endin
     return true;
   }
 
-  // What a writer makes of it, and who reads after that. Returns whether it found nothing wrong.
+  // Opens it for writing, appends, and reads everything. Returns whether nothing wrong was found.
   bool ContinuesWhole(const TplogTotals& totals, const std::vector<std::string>& expected) {
     absl::StatusOr<std::unique_ptr<TplogWriter>> writer = TplogWriter::Open(path_, NextOptions());
     if (!writer.ok()) return false;

@@ -225,9 +225,10 @@ absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
   uint64_t skip = at_.position - window_offset_;
   if (window_.empty() || skip + bytes > window_.size()) {
     window_.resize(std::max(bytes, kIndexWindowBytes));
-    TS_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(at_.position, window_.span()));
-    window_.resize(got);
     window_offset_ = at_.position;
+    const absl::StatusOr<size_t> got = file_->ReadAt(at_.position, window_.span());
+    window_.resize(got.ok() ? *got : 0);
+    TS_RETURN_IF_ERROR(got.status());
     skip = 0;
   }
   const Bytes rest = window_.span().subspan(skip);

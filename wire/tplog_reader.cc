@@ -123,10 +123,11 @@ absl::StatusOr<bool> TplogReader::State::LoadBlock() {
   if (!HasBlockInWindow()) {
     window_.resize(
         std::min(std::max<uint64_t>(block_.bytes, kReadWindowBytes), log_bytes_ - block_.offset));
-    TS_ASSIGN_OR_RETURN(const size_t got, log_->ReadAt(block_.offset, window_.span()));
-    window_.resize(got);
     window_offset_ = block_.offset;
-    if (got < block_.bytes) return false;
+    const absl::StatusOr<size_t> got = log_->ReadAt(block_.offset, window_.span());
+    window_.resize(got.ok() ? *got : 0);
+    TS_RETURN_IF_ERROR(got.status());
+    if (*got < block_.bytes) return false;
   }
   return !options_.verify || Crc32c(BlockFrom(block_.offset)) == block_.crc;
 }

@@ -1,8 +1,12 @@
 #include "wire/tplog_reader.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +17,20 @@
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_index.h"
 #include "wire/tplog_scanner.h"
+
+namespace {
+// A read fails after this number of reads; negative: none does.
+std::atomic<int> reads_to_error = -1;
+}  // namespace
+
+// The C library's function, which fails when a test wants it to.
+extern "C" ssize_t pread(int fd, void* bytes, size_t count, off_t offset) {
+  if (reads_to_error >= 0 && reads_to_error-- == 0) {
+    errno = EIO;
+    return -1;
+  }
+  return ::syscall(SYS_pread64, fd, bytes, count, offset);
+}
 
 namespace tickstack::wire {
 namespace {
@@ -263,6 +281,35 @@ TEST_F(TplogReaderTest, FollowsALiveWriter) {
   }
   appending.join();
   EXPECT_EQ(seen, kBlocks);
+}
+
+// Goal: a read that fails once costs one error, and no message is wrong or missing after it. Method:
+// each of the reads of a whole replay fails in turn.
+TEST_F(TplogReaderTest, GoesOnAfterAReadThatFailed) {
+  WriteSome();
+  AppendTo(path_, UpdMessage("trade", 3));  // Not in the index.
+  messages_.emplace_back(AsText(UpdMessage("trade", 3)));
+  for (const bool use_index : {true, false}) {
+    for (int fails = 0, errors = 1; errors > 0; ++fails) {
+      const auto reader = OpenReader({.use_index = use_index, .verify = fails % 2 == 0});
+      reads_to_error = fails;
+      std::vector<std::string> got;
+      errors = 0;
+      while (true) {
+        const absl::StatusOr<std::optional<TplogMessage>> message = reader->Next();
+        if (!message.ok()) {
+          ASSERT_THAT(message.status().message(), testing::HasSubstr("Input/output error"));
+          ASSERT_EQ(++errors, 1);
+          continue;
+        }
+        if (!message->has_value()) break;
+        got.emplace_back(AsText((*message)->body));
+      }
+      EXPECT_EQ(got, messages_);
+      EXPECT_TRUE(errors == 1 || fails > 0) << "no read failed";
+    }
+  }
+  reads_to_error = -1;
 }
 
 TEST_F(TplogReaderTest, SaysWhatIsNoLog) {

@@ -49,9 +49,10 @@ absl::StatusOr<bool> TplogScanner::Grow(uint64_t log_bytes) {
   window_.resize(bytes);
   window_offset_ = offset_;
   if (bytes <= had) return false;
-  TS_ASSIGN_OR_RETURN(const size_t got, log_->ReadAt(offset_, window_.span()));
-  window_.resize(got);
-  return got > had;
+  const absl::StatusOr<size_t> got = log_->ReadAt(offset_, window_.span());
+  window_.resize(got.ok() ? *got : 0);
+  TS_RETURN_IF_ERROR(got.status());
+  return *got > had;
 }
 
 absl::StatusOr<std::optional<std::span<const std::byte>>> TplogScanner::Peek(uint64_t log_bytes) {
