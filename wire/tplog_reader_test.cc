@@ -283,8 +283,8 @@ TEST_F(TplogReaderTest, FollowsALiveWriter) {
   EXPECT_EQ(seen, kBlocks);
 }
 
-// Goal: a read that fails once costs one error, and no message is wrong or missing after it. Method:
-// each of the reads of a whole replay fails in turn.
+// Goal: a read that fails once costs one error, and no message is wrong or missing after it.
+// Method: each of the reads of a whole replay fails in turn.
 TEST_F(TplogReaderTest, GoesOnAfterAReadThatFailed) {
   WriteSome();
   AppendTo(path_, UpdMessage("trade", 3));  // Not in the index.
