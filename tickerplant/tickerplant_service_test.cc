@@ -140,7 +140,7 @@ TEST_F(TickerplantServiceTest, ReadsTheNewConnectionOfACloserWhileTheDayCloses) 
   Until([&] { return !subscriber.messages.empty(); });
 
   std::vector<size_t> answered;
-  for (const size_t rows : {1, 2, 3}) {
+  for (const size_t rows : {size_t{1}, size_t{2}, size_t{3}}) {
     feeding.Call(UpdOf("quote", Quotes(rows)),
                  [&answered, rows](const absl::StatusOr<Value>& answer) {
                    EXPECT_TRUE(answer.ok());
