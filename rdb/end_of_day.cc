@@ -285,7 +285,7 @@ absl::Status EndOfDay::WriteIncompleteDay(const EndedDay& day) {
         "tickerplant's log ends with no date");
   }
   const DayLog log = LogOf(day.date);
-  const absl::Status written = WriteLog(log);
+  absl::Status written = WriteLog(log);
   if (!absl::IsNotFound(written) && !absl::IsDataLoss(written)) return written;
   return WaitsForLog(written, day.tables, log.path);
 }

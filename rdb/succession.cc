@@ -143,7 +143,7 @@ void Holder::Offer(wire::EventLoop& loop) {
 
 absl::StatusOr<std::string> Holder::OnBegin(std::string_view request) {
   if (rdb_->durable() == nullptr || request == kNoTier) return std::string();
-  const std::string tier = rdb_->durable()->tier().Stats().path;
+  std::string tier = rdb_->durable()->tier().Stats().path;
   if (!IsSameFile(tier, std::string(request))) return std::string();
   if (rdb_->days_kept() > 0) {
     return FailedPrecondition(
