@@ -313,7 +313,7 @@ absl::StatusOr<std::unique_ptr<TakeOver>> TakeOver::Begin(int port, std::string_
 // Sends a message; returns the answer's first word, and keeps the rest as facts.
 absl::StatusOr<std::string> TakeOver::Call(std::string_view message,
                                            std::vector<OwnedFd>* sockets) {
-  const absl::Status ended = NotFound("the process that was to hand over has ended");
+  absl::Status ended = NotFound("the process that was to hand over has ended");
   // If that fails, a refusal may be there already.
   SendMessage(socket_.get(), message).IgnoreError();
   pollfd readable{socket_.get(), POLLIN, 0};
@@ -326,7 +326,7 @@ absl::StatusOr<std::string> TakeOver::Call(std::string_view message,
                       ReceiveMessage(socket_.get(), sockets));
   if (!answer) return ended;
   std::string_view rest = *answer;
-  const std::string word(TakeWord(rest));
+  std::string word(TakeWord(rest));
   facts_ = rest;
   if (word == "no") return FailedPrecondition("refused: {}", facts_);
   if (word == "wait") return Unavailable("{}", facts_);
