@@ -25,7 +25,7 @@ std::atomic<int> reads_to_error = -1;
 
 // The C library's function, which fails when a test wants it to.
 extern "C" ssize_t pread(int fd, void* bytes, size_t count, off_t offset) {
-  if (reads_to_error >= 0 && reads_to_error-- == 0) {
+  if (reads_to_error >= 0 && reads_to_error.fetch_sub(1) == 0) {
     errno = EIO;
     return -1;
   }
