@@ -23,7 +23,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 std::string MessageOf(const absl::Status& status) { return std::string(Message(status)); }
 

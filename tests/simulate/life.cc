@@ -528,8 +528,8 @@ LifeReport Life::Run() {
                .cut_offs = random_.OneIn(3)};
   // What a power cut took is recognised by its age, which a clock that was set hides.
   if (troubles_.power_cuts) troubles_.clocks = false;
-  // After a power cut, a block with a flipped bit looks like one that the cut took.
-  if (troubles_.power_cuts) troubles_.flipped_bits = false;
+  // After a power cut or a failed sync, a block with a flipped bit looks like one that was lost.
+  if (troubles_.power_cuts || troubles_.sync_errors) troubles_.flipped_bits = false;
   // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
   if (days_ > 1 && troubles_.power_cuts) troubles_.sync_errors = false;
   DrawNetwork();
