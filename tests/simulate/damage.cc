@@ -61,7 +61,8 @@ std::string CheckLog(const std::string& log, const std::string& boot, Random& ra
   const std::string path = folder + "/sym";
   copy();
   const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
-  if (!state.ok() || (state->open && state->boot != boot)) return "";
+  // After a power cut or a failed sync, what differs counts as lost.
+  if (!state.ok() || state->synced || (state->open && state->boot != boot)) return "";
   const absl::StatusOr<LogContent> sound = ReadAndRecover(path, state->boot);
   if (!sound.ok()) return fmt::format("{}: {}", log, Message(sound.status()));
   copy();
