@@ -312,8 +312,7 @@ int Main(const std::vector<std::string>& given) {
   app.add_flag("--version")
       ->description(
           "Print the version, the commit, and the versions of protocol and formats; with --json as "
-          "one "
-          "JSON object");
+          "one JSON object");
   app.require_subcommand(1);
 
   Action action;
@@ -342,8 +341,8 @@ int Main(const std::vector<std::string>& given) {
     return RefuseSubcommand(app, args[0]);
   }
   try {
-    app.parse(
-        std::vector<std::string>(args.rbegin(), args.rend()));  // It takes the last one first.
+    // It takes the last one first.
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
   }

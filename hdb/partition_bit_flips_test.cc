@@ -32,6 +32,7 @@
 #include "query/columns/errors.h"
 #include "table/batch_testing.h"
 #include "table/codec.h"
+#include "tests/support/environment.h"
 
 namespace tickstack::hdb {
 namespace {
@@ -55,11 +56,6 @@ constexpr std::string_view kQueries[] = {
     "count trade",
     "date",
 };
-
-uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 class BitFlips : public testing::TestWithParam<disk::Compression> {
  protected:
@@ -171,7 +167,7 @@ TEST_P(BitFlips, AreNamedOrHarmless) {
   const std::vector<std::string> files = Files();
   uint64_t all_bytes = 0;
   for (const std::string& file : files) all_bytes += std::filesystem::file_size(file);
-  const uint64_t flips = NumberFromEnvironment("TICKSTACK_FLIPS", 100);
+  const uint64_t flips = NumberFromEnvironment("TICKSTACK_FLIPS", 200);
   const uint64_t first_seed = NumberFromEnvironment("TICKSTACK_SEED", 1);
   uint64_t named = 0, harmless = 0;
   std::map<std::string, uint64_t> harmless_of;

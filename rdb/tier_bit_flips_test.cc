@@ -25,6 +25,7 @@
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
 #include "table/value.h"
+#include "tests/support/environment.h"
 #include "wire/codec.h"
 
 namespace tickstack::rdb {
@@ -34,11 +35,6 @@ constexpr size_t kMiB = size_t{1} << 20;
 constexpr int64_t kNow = 9000 * kNsPerDay;
 constexpr size_t kMessages = 120;
 constexpr size_t kNames = 12;
-
-uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Returns an upd with rows of `trade` or `quote`. Some times are before earlier ones.
 std::vector<Value> RandomUpd(std::mt19937_64& rng, int64_t number) {

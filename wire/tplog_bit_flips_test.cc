@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/logging.h"
+#include "tests/support/environment.h"
 #include "wire/tplog_check.h"
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_state.h"
@@ -21,11 +21,6 @@ namespace tickstack::wire {
 namespace {
 
 constexpr int64_t kBlockNs = 10'000'000;  // Interval between two blocks.
-
-uint64_t NumberFromEnvironment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // How the process that wrote the log ended, and what the next one is.
 enum class Ending { kShutdown, kKill, kKilledBeforeABlock, kReboot };
