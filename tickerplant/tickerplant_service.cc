@@ -64,6 +64,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
   }
   day_timer_.Every(kDayTick, [this] {
     Roll();
+    EndIfLogFailed();
     DropStalled();
     ServeBehind();
     ReleaseFeeds();
@@ -219,13 +220,22 @@ void TickerplantService::CommitStaged() {
         LogError("log full, feeds are paused error=\"{}\"", Message(status));
       return;
     }
-    failed_ = true;
-    LogError("log failed error=\"{}\"", Message(status));
-    on_failed_(status);
-    return;
+    return Fail(status);
   }
   if (std::exchange(disk_full_, false))
     LogInfo("log writable again seq={}", tickerplant_->logged_seq());
+}
+
+// A sync may fail while no rows come, such as the one at the end of a day.
+void TickerplantService::EndIfLogFailed() {
+  if (failed_) return;
+  if (const absl::Status status = tickerplant_->log().status(); !status.ok()) Fail(status);
+}
+
+void TickerplantService::Fail(const absl::Status& why) {
+  failed_ = true;
+  LogError("log failed error=\"{}\"", Message(why));
+  on_failed_(why);
 }
 
 void TickerplantService::RetryLater(Connection* feed) {

@@ -87,6 +87,8 @@ class TickerplantService : public wire::ServerHandler {
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   bool HasWaitingAnswer(const wire::Connection& connection) const;
   void CommitStaged();
+  void EndIfLogFailed();
+  void Fail(const absl::Status& why);
   void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
   void Roll();

@@ -31,8 +31,9 @@ bool LacksAPage(std::span<const std::byte> bytes, uint64_t offset) {
 
 class Search {
  public:
-  Search(const File& log, TplogIndexReader index, uint64_t log_bytes)
-      : log_(log), index_(std::move(index)), log_bytes_(log_bytes) {}
+  Search(const File& log, TplogIndexReader index, uint64_t log_bytes,
+         const TplogState::Bytes& synced)
+      : log_(log), index_(std::move(index)), log_bytes_(log_bytes), synced_(synced) {}
 
   absl::StatusOr<LostTail> Run() {
     while (true) {
@@ -118,6 +119,7 @@ class Search {
       at_.messages_lost += block->messages;
       at += kBlockFixedBytes + block->rows.size() * kBlockTableBytes;
     }
+    if (index_.position() < synced_.index) return why;
     const bool is_old = found_ns != kNullLong && newest_ns_ - found_ns > kLostNs;
     return is_old ? why : absl::OkStatus();
   }
@@ -125,7 +127,7 @@ class Search {
   LostTail Cut() const {
     const auto first = std::find_if(bad_.begin(), bad_.end(), [this](const Bad& bad) {
       const bool is_young = bad.time_ns != kNullLong && newest_ns_ - bad.time_ns <= kLostNs;
-      return !bad.is_whole || is_young;
+      return !bad.is_whole || (is_young && bad.before.log_bytes >= synced_.log);
     });
     LostTail tail = first == bad_.end() ? at_ : first->before;
     tail.messages_lost = at_.messages_lost + (at_.messages - tail.messages);
@@ -136,6 +138,7 @@ class Search {
   const File& log_;
   TplogIndexReader index_;
   const uint64_t log_bytes_;
+  const TplogState::Bytes synced_;
   LostTail at_{.log_bytes = kTplogHeaderBytes, .index_bytes = kIndexHeaderBytes};
   std::vector<Bad> bad_;
   int64_t newest_ns_ = kNullLong;
@@ -145,10 +148,11 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path) {
+absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path,
+                                      const TplogState::Bytes& synced) {
   TS_ASSIGN_OR_RETURN(const uint64_t log_bytes, log.Bytes());
   TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path));
-  return Search(log, std::move(index), log_bytes).Run();
+  return Search(log, std::move(index), log_bytes, synced).Run();
 }
 
 }  // namespace tickstack::wire

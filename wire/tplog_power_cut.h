@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "base/time.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::wire {
 
@@ -33,8 +34,10 @@ struct LostTail {
   uint64_t messages_damaged = 0;  // Messages of older blocks that do not match their checksums.
 };
 
-// kDataLoss: the index is damaged in a part that is too old to be lost in a power cut, or its
-// header is. Cost: reads both files once. Memory: one block.
-absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path);
+// `synced`: what is known to have reached the disk, so that it is damaged, not lost, if it differs.
+// kDataLoss: the index is damaged in such a part or in one that is too old to be lost in a power
+// cut, or its header is. Cost: reads both files once. Memory: one block.
+absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path,
+                                      const TplogState::Bytes& synced);
 
 }  // namespace tickstack::wire

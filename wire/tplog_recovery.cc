@@ -192,7 +192,9 @@ absl::Status Recovery::ReadState() {
 // Runs if the machine has rebooted since the last writer wrote, or a sync failed: in both cases,
 // pages that did not reach the disk may be lost.
 absl::Status Recovery::CutLostTail(bool rebooted) {
-  TS_ASSIGN_OR_RETURN(const LostTail tail, FindLostTail(out_.log, index_path_));
+  TS_ASSIGN_OR_RETURN(
+      const LostTail tail,
+      FindLostTail(out_.log, index_path_, out_.state.synced.value_or(TplogState::Bytes())));
   if (log_bytes_ > tail.log_bytes) {
     out_.recovery.cut_path = CutPath(path_, tail.log_bytes);
     TS_RETURN_IF_ERROR(CopyBytes(out_.log, tail.log_bytes, log_bytes_, out_.recovery.cut_path));

@@ -136,6 +136,10 @@ class TplogWriter::State {
 
   absl::Status Append(const TplogBlock& block);
   absl::Status Sync();
+  absl::Status Status() {
+    NoteFailures();
+    return closed_;
+  }
   absl::Status Close(bool sync);
   absl::Status CloseAsConfigured() { return Close(fsync_ != FsyncPolicy::kNone); }
   absl::Status SetEnded(bool ended);
@@ -342,6 +346,7 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
 }
 
 absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Append(block); }
+absl::Status TplogWriter::status() const { return state_->Status(); }
 absl::Status TplogWriter::Sync() { return state_->Sync(); }
 absl::Status TplogWriter::Close() { return state_->CloseAsConfigured(); }
 absl::Status TplogWriter::CloseDurably() { return state_->Close(/*sync=*/true); }

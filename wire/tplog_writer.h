@@ -114,6 +114,10 @@ class TplogWriter {
   // Cost: O(segments + tables) and the checksum, which reads the bytes once.
   absl::Status Append(const TplogBlock& block);
 
+  // Returns the error that Append would return because the log is closed; OK while it is open.
+  // Notices a failed sync although nothing is appended.
+  absl::Status status() const;
+
   // Makes all appended blocks durable.
   absl::Status Sync();
 

@@ -625,6 +625,17 @@ TEST_F(TplogWriterTest, WritesAgainWhatAFailedSyncMayHaveLost) {
   }
 }
 
+TEST_F(TplogWriterTest, SaysThatASyncFailedAlthoughNothingIsAppended) {
+  const auto writer = OpenWriter(SyncedBy(FsyncPolicy::kInterval));
+  EXPECT_TRUE(writer->status().ok());
+  fails_next = kLogEnd;
+  ASSERT_TRUE(BlockOf().Add("trade", 1).AppendTo(*writer).ok());
+  for (int i = 0; i < 10'000 && writer->status().ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(writer->status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 // With `fsync = "none"` nothing is known to be on the disk.
 TEST_F(TplogWriterTest, WritesALogAgainWhoseFirstSyncFailed) {
   {
@@ -660,6 +671,23 @@ TEST_F(TplogWriterTest, CutsOffWhatAFailedSyncHasLost) {
   EXPECT_EQ(writer->recovery().messages_not_logged, 1u);
   EXPECT_EQ(writer->state().cuts.size(), 1u);
   EXPECT_FALSE(writer->recovery().cut_path.empty());
+}
+
+// Goal: a block that had reached the disk before the sync failed is not cut off, with the rows that
+// follow, because one of its bits was flipped.
+TEST_F(TplogWriterTest, TakesNoDamageBeforeAFailedSyncForALoss) {
+  {
+    const auto writer = OpenWriter(SyncedBy(FsyncPolicy::kBatch));
+    ASSERT_TRUE(BlockOf("sim").Add("trade", 3).AppendTo(*writer).ok());
+    ASSERT_TRUE(BlockOf("sim").Add("trade", 4, 3).AppendTo(*writer).ok());
+    fails_next = kLogEnd;
+    EXPECT_FALSE(BlockOf("sim").Add("trade", 5, 7).AppendTo(*writer).ok());
+  }
+  FlipBit(path_, 60);
+  const auto writer = OpenWriter(SyncedBy(FsyncPolicy::kBatch));
+  EXPECT_EQ(writer->recovery().messages_damaged, 1u);
+  EXPECT_EQ(writer->recovery().messages_not_logged, 0u);
+  EXPECT_EQ(writer->totals().feed_rows.at("sim").at("trade"), 12u);
 }
 
 // Goal: the next start knows of the failed sync even if the state cannot be made durable either, or
