@@ -34,8 +34,8 @@ struct LostTail {
   uint64_t messages_damaged = 0;  // Messages of older blocks that do not match their checksums.
 };
 
-// `synced`: what is known to have reached the disk, so that it is damaged, not lost, if it differs.
-// kDataLoss: the index is damaged in such a part or in one that is too old to be lost in a power
+// Bytes before `synced` are known to have reached the disk: if they differ, they are damaged, not
+// lost. kDataLoss: the index is damaged there, or in a part that is too old to be lost in a power
 // cut, or its header is. Cost: reads both files once. Memory: one block.
 absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path,
                                       const TplogState::Bytes& synced);
