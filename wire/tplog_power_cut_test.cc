@@ -107,7 +107,6 @@ TEST_F(PowerCutTest, LeavesAPrefixWithTheProgressOfExactlyItsRows) {
     const TplogReport report = CheckTplog(path_).value();
     EXPECT_EQ(report.problem_count, 0u) << report.problems.front().text;
     // Each row of the feed occurs once, in order.
-    std::string expected("\xff\1\0\0\0\0\0\0", 8);
     int64_t row = 0;
     const auto reader = OpenReader();
     UpdDecoder decoder;
@@ -173,7 +172,6 @@ TEST_F(PowerCutTest, TakesNoOldDamageOfTheIndexForALostTail) {
   const uint64_t young_record = Content(index_path_).size();
   AppendBlocks(*writer, 1, rng);
   writer = nullptr;
-  const std::string young = Content(index_path_);
   FlipBit(index_path_, young_record + 20);
   EXPECT_EQ(OpenWriter(OptionsOf("after"))->totals().messages, 4u);
 
