@@ -374,7 +374,7 @@ std::string Disk::LeftOf(Node& file) {
     for (size_t i = 0; i < end; ++i) Apply(file.changes[i], left);
     return left;
   }
-  // Each page as it was at some time since the last sync, and the size at some time.
+  // Each sector as it was at some time since the last sync, and the size at some time.
   uint64_t size = left.size();
   std::vector<uint64_t> sizes = {size};
   uint64_t size_max = size;
@@ -384,8 +384,8 @@ std::string Disk::LeftOf(Node& file) {
     sizes.push_back(size);
     size_max = std::max(size_max, size);
   }
-  std::vector<size_t> versions;  // By page: the number of changes that it has.
-  for (uint64_t page = 0; page * kPageBytes < size_max; ++page) {
+  std::vector<size_t> versions;  // By sector: the number of changes that it has.
+  for (uint64_t sector = 0; sector * sector_bytes_ < size_max; ++sector) {
     versions.push_back(random.Below(file.changes.size() + 1));
   }
   const uint64_t its_size = sizes[random.Below(sizes.size())];
@@ -393,14 +393,14 @@ std::string Disk::LeftOf(Node& file) {
     const Change& change = file.changes[i];
     if (change.truncates && change.offset < left.size()) {
       for (uint64_t at = change.offset; at < left.size(); ++at) {
-        if (i < versions[at / kPageBytes]) left[at] = '\0';
+        if (i < versions[at / sector_bytes_]) left[at] = '\0';
       }
     }
     for (uint64_t at = 0; at < change.bytes.size();) {
-      const uint64_t page = (change.offset + at) / kPageBytes;
+      const uint64_t sector = (change.offset + at) / sector_bytes_;
       const uint64_t bytes =
-          std::min(change.bytes.size() - at, (page + 1) * kPageBytes - change.offset - at);
-      if (i < versions[page]) {
+          std::min(change.bytes.size() - at, (sector + 1) * sector_bytes_ - change.offset - at);
+      if (i < versions[sector]) {
         Apply({.offset = change.offset + at, .bytes = change.bytes.substr(at, bytes)}, left);
       }
       at += bytes;

@@ -10,8 +10,8 @@
 //
 // A power cut replaces the files by what may be left. Of the changes to a directory since its last
 // fsync, a first part; a renaming is in both directories or in none. Of a file that was not synced
-// since: nothing, everything, a first part of its writes, or each of its 4 KiB pages as it was at
-// some time since then, zeros if it did not exist, and any size that the file had meanwhile. A
+// since: nothing, everything, a first part of its writes, or each of its sectors as it was at some
+// time since then, zeros if it did not exist, and any size that the file had meanwhile. A
 // file's fsync does not make its name durable. An fsync may take a while, and makes only that
 // durable which was written before it.
 //
@@ -80,6 +80,8 @@ class Disk {
   }
   // Syncs take up to this long, those of the thread of a process's loop less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
+  // What the disk writes as a whole: a page of the kernel, or a part of it.
+  void set_sector_bytes(uint64_t bytes) { sector_bytes_ = bytes; }
   // True if the last power cut took from files below `folder` what failed syncs had dropped.
   bool LostDropped(std::string_view folder) const;
 
@@ -118,6 +120,7 @@ class Disk {
   bool fails_sync_ = false;
   int reads_to_error_ = -1;
   int64_t sync_ns_max_ = 0;
+  uint64_t sector_bytes_ = 4096;
   std::vector<std::string> lost_dropped_;  // Files of LostDropped.
 };
 

@@ -13,6 +13,7 @@
 #include "tests/simulate/damage.h"
 #include "tests/simulate/oracle.h"
 #include "tests/simulate/stack.h"
+#include "tests/simulate/trouble.h"
 #include "tests/simulate/world.h"
 #include "tickerplant/day_clock.h"
 #include "wire/tplog_state.h"
@@ -22,45 +23,15 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kSecond = kNsPerSecond;
-// A life has the time around the end of each day, from kBefore before it to kAfter after it.
-constexpr int64_t kBefore = 30 * kSecond;
-constexpr int64_t kAfter = 15 * kSecond;
-constexpr int64_t kCalmAround = 12 * kSecond;  // The end of a calm day.
-constexpr int64_t kCalmRollNs = 3 * kSecond;   // After it, such a day has ended.
-constexpr int64_t kStallNsMax = 3 * kSecond;
-constexpr int64_t kFullNsMax = 5 * kSecond;
-constexpr int64_t kCutOffNsMax = 12 * kSecond;
+constexpr int64_t kCalmRollNs = 3 * kSecond;     // After it, a day with a calm end has ended.
 constexpr int64_t kBarsWaitNsMax = 3 * kSecond;  // Bars are published sooner if nothing is wrong.
 constexpr int64_t kLastRowsNs = 2 * kSecond;     // After the trouble, when the last rows are due.
 constexpr int64_t kConvergeNsMax = 120 * kSecond;
 constexpr int64_t kLookNs = 50 * kMs;  // Between two looks whether everything has converged.
 constexpr int64_t kSettleNs = 2 * kSecond;
 constexpr int64_t kAnswerNsMax = 5 * kSecond;
-constexpr int64_t kFlippedNsMax = 3 * kSecond;
+constexpr int64_t kSilenceNsMax = 6 * kSecond;
 constexpr int kFlips = 3;  // Bits of the logs, and of the database.
-
-// Kinds of trouble; a life has some of them.
-struct Troubles {
-  bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
-      read_errors, flipped_bits, cut_offs;
-};
-
-enum class Trouble {
-  kDeath,
-  kDeathInAChange,  // To a file.
-  kPowerCut,
-  kPowerCutInAChange,
-  kReset,
-  kStall,
-  kStop,
-  kSetClock,
-  kFullDisk,
-  kWriteError,
-  kSyncError,
-  kReadError,
-  kFlippedBit,
-  kCutOff,
-};
 
 class Life {
  public:
@@ -80,15 +51,9 @@ class Life {
   LifeReport Report();
   void Plan();
   void StartStack();
-  FeedPlan PlanDay(int64_t roll_ns);
+  FeedPlan PlanDay(int64_t roll_ns, const std::vector<Silence>& silences);
+  std::vector<Silence> DrawSilences(int64_t roll_ns);
   void DrawNetwork();
-  void PlanTrouble(int64_t roll_ns, bool calm);
-  int64_t TimeOfTrouble();
-  Death DrawDeath(bool is_power_cut);
-  void Begin(Trouble trouble);
-  void SetClock();
-  void FillDisk();
-  void FlipBit();
   bool HasConverged();
   std::string WhatIsMissing();
   template <typename T>
@@ -99,10 +64,12 @@ class Life {
   void NoteReceipts();
   void WatchFeeds();
   void WatchKeptDays();
+  void WatchDay();
   void Look();
   // True if reading a log may have failed.
   bool MayBeIllegible() const {
-    return troubles_.read_errors || troubles_.flipped_bits || oracle_->expects_damage();
+    return troubles_->kinds().read_errors || troubles_->kinds().flipped_bits ||
+           oracle_->expects_damage();
   }
   void CheckRolled(int32_t date);
   void RestartIncomplete();
@@ -116,11 +83,9 @@ class Life {
   std::map<int32_t, int64_t> begins_ns_;  // The same, by the date that begins.
   int32_t first_day_ = 0, last_day_ = 0;
   int64_t last_rows_ns_ = 0;
-  Troubles troubles_{};
+  std::optional<Troubles> troubles_;
   Chances chances_;
-  std::optional<int64_t>
-      cut_after_start_ns_;            // When the power is cut after the tickerplant's start.
-  std::vector<int64_t> clusters_ns_;  // Times of trouble, from the end of the day.
+  std::map<int64_t, std::vector<int64_t>> silences_ns_;  // Their ends, both, by the end of the day.
   FeedPlan plan_a_, plan_b_, plan_teller_, plan_repeater_;
   int64_t repeater_rows_ = 0;
   Told told_;
@@ -133,14 +98,13 @@ class Life {
   Process* feed_b_ = nullptr;
   Process* recorder_ = nullptr;
   Process* eager_recorder_ = nullptr;
-  int64_t deaths_ = 0;
-  uint64_t rdb_starts_ = 0;  // When its kept days were last counted, and their number.
+  std::optional<int32_t> date_;  // The tickerplant's, when it was last looked at.
+  uint64_t rdb_starts_ = 0;      // When its kept days were last counted, and their number.
   size_t days_kept_ = 0;
   int64_t next_receipts_ns_ = 0;
   int64_t tickerplant_ran_ns_ = 0;  // When it ran last.
   int64_t next_look_ns_ = 0;
   int64_t bars_wait_since_ns_ = 0;
-  std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
 };
 
 void Life::Plan() {
@@ -155,10 +119,12 @@ void Life::Plan() {
   last_day_ = day.DateAt(rolls_ns_.back() + kAfter);
   world_.JumpClock(rolls_ns_.front() - kBefore - world_.NowNs());
   last_rows_ns_ = rolls_ns_.back() + kAfter + kLastRowsNs;
+  std::map<int64_t, std::vector<Silence>> silences;
+  for (const int64_t roll : rolls_ns_) silences[roll] = DrawSilences(roll);
   for (FeedPlan* const plan : {&plan_a_, &plan_b_, &plan_teller_, &plan_repeater_}) {
     *plan = {{"trade", {}}, {"quote", {}}};
     for (const int64_t roll : rolls_ns_) {
-      FeedPlan of_day = PlanDay(roll);
+      FeedPlan of_day = PlanDay(roll, silences[roll]);
       for (auto& [table, rows] : of_day) {
         (*plan)[table].insert((*plan)[table].end(), rows.begin(), rows.end());
       }
@@ -176,11 +142,26 @@ void Life::Plan() {
 }
 
 // Rows of the whole time, or most of them in one of the two days.
-FeedPlan Life::PlanDay(int64_t roll_ns) {
+FeedPlan Life::PlanDay(int64_t roll_ns, const std::vector<Silence>& silences) {
   const uint64_t shape = random_.Below(4);
   const int64_t begin_ns = roll_ns - (shape == 0 ? 2 * kSecond : kBefore - kSecond);
   const int64_t end_ns = roll_ns + (shape == 1 ? kSecond : kAfter - kSecond);
-  return PlanRows(random_, random_.Between(10, 400), begin_ns, end_ns, roll_ns);
+  return PlanRows(random_, random_.Between(10, 400), begin_ns, end_ns, roll_ns, silences);
+}
+
+// All feeds are silent at once, some of the times soon before the end of the day.
+std::vector<Silence> Life::DrawSilences(int64_t roll_ns) {
+  std::vector<Silence> silences;
+  for (uint64_t n = random_.OneIn(2) ? random_.Below(4) : 0; n > 0; --n) {
+    const int64_t begin_ns =
+        roll_ns + (random_.OneIn(3) ? -random_.Between(0, kSecond)
+                                    : random_.Between(-kBefore + kSecond, kAfter - kSecond));
+    const int64_t end_ns = begin_ns + random_.Between(kSecond / 4, kSilenceNsMax);
+    silences.push_back({begin_ns, end_ns, OneOf<int64_t>(random_, {1, 20 * kMs, 200 * kMs})});
+    silences_ns_[roll_ns].push_back(begin_ns);
+    silences_ns_[roll_ns].push_back(end_ns);
+  }
+  return silences;
 }
 
 void Life::StartStack() {
@@ -212,18 +193,13 @@ void Life::StartStack() {
   world_.OnStart([this](Process& process) {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
-    if (cut_after_start_ns_) {
-      world_.At(world_.MonotonicNs() + *std::exchange(cut_after_start_ns_, std::nullopt), [this] {
-        NoteReceipts();
-        world_.CutPower();
-      });
-    }
+    troubles_->OnTickerplantStart();
     oracle_->OnTickerplant(ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
-                           Recorders(), !flipped_bits_.empty());
+                           Recorders(), troubles_->has_flipped_bit());
   });
   world_.OnPowerCut([this] {
     // A stalled tickerplant does not sync, nor does one that is down.
-    const int64_t slow_ns = troubles_.stalls ? 2 * kStallNsMax : 300 * kMs;
+    const int64_t slow_ns = troubles_->kinds().stalls ? 2 * kStallNsMax : 300 * kMs;
     const int64_t down_ns = world_.MonotonicNs() - tickerplant_ran_ns_;
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
     oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns + down_ns, dropped);
@@ -272,6 +248,14 @@ void Life::WatchKeptDays() {
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
+void Life::WatchDay() {
+  const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
+  if (program == nullptr || tickerplant_->is_dead()) return;
+  const int32_t date = program->service->tickerplant().date();
+  if (date_ && date > *date_) troubles_->OnDayBegun();
+  date_ = date;
+}
+
 // Called every kLookNs.
 void Life::Look() {
   next_look_ns_ = world_.MonotonicNs() + kLookNs;
@@ -298,140 +282,6 @@ void Life::CheckRolled(int32_t date) {
   }
   const absl::StatusOr<wire::TplogState> log = wire::ReadTplogState(options_.LogPath(date));
   if (log.ok() && log->open) oracle_->Fail("the log of an ended day is not closed");
-}
-
-// ---- trouble
-
-void Life::Begin(Trouble trouble) {
-  NoteReceipts();  // Before a feed dies with what it knows.
-  const std::vector<Process*> killed = {tickerplant_, engine_, rdb_, feed_a_, feed_b_};
-  Process& process = *OneOf(random_, killed);
-  Process& any = *world_.processes()[random_.Below(world_.processes().size())];
-  Process& writer = random_.OneIn(2) ? *tickerplant_ : *rdb_;
-  switch (trouble) {
-    case Trouble::kDeath:
-      ++deaths_;
-      return world_.Kill(process);
-    case Trouble::kDeathInAChange:
-      ++deaths_;
-      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, DrawDeath(false));
-      return world_.DieIn(writer, DrawDeath(false));
-    case Trouble::kPowerCut:
-      if (random_.OneIn(2)) return world_.CutPower();
-      cut_after_start_ns_ = random_.Between(0, kMs << random_.Below(9));
-      return world_.Kill(*tickerplant_);
-    case Trouble::kPowerCutInAChange:
-      if (random_.OneIn(2)) world_.DieAfterNextStart(*tickerplant_, DrawDeath(true));
-      return world_.DieIn(writer, DrawDeath(random_.OneIn(2)));
-    case Trouble::kReset:
-      return world_.connections().ResetOne(random_.Next());
-    case Trouble::kStall:
-      return world_.Stall(any, random_.Between(kMs, kStallNsMax));
-    case Trouble::kStop:
-      return world_.StopInOrder(process);
-    case Trouble::kSetClock:
-      return SetClock();
-    case Trouble::kFullDisk:
-      return FillDisk();
-    case Trouble::kWriteError:
-      return world_.disk().FailNextWrite();
-    case Trouble::kSyncError:
-      return world_.disk().FailNextSync();
-    case Trouble::kReadError:
-      return world_.disk().FailRead(static_cast<int>(random_.Below(1u << random_.Below(7))));
-    case Trouble::kFlippedBit:
-      return FlipBit();
-    case Trouble::kCutOff:
-      return world_.CutOff(any, random_.Between(kMs, kCutOffNsMax));
-  }
-}
-
-Death Life::DrawDeath(bool is_power_cut) {
-  const auto in = OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kChange,
-                                             Death::In::kNameChange, Death::In::kLargeWrite});
-  const uint64_t steps_max = (in == Death::In::kChange ? 100u : 12u) >> random_.Below(7);
-  return {in, static_cast<int64_t>(random_.Below(1 + steps_max)), is_power_cut};
-}
-
-void Life::FillDisk() {
-  world_.disk().set_full(true);
-  const int64_t full_ns = random_.Between(kMs, kFullNsMax);
-  world_.At(world_.MonotonicNs() + full_ns, [this] { world_.disk().set_full(false); });
-  if (!troubles_.deaths || !random_.OneIn(2)) return;
-  world_.At(world_.MonotonicNs() + random_.Between(0, full_ns), [this] {
-    if (!world_.disk().is_full()) return;
-    NoteReceipts();
-    world_.Kill(*tickerplant_);
-  });
-}
-
-// Flips a bit of the current log, its index or its state while the tickerplant does not run. An
-// operator mends the file after a while.
-void Life::FlipBit() {
-  const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
-  if (program == nullptr || tickerplant_->is_dead()) return;
-  const std::string log = program->service->tickerplant().log().path();
-  world_.Kill(*tickerplant_);
-  // The next event: the tickerplant has ended, and does not run again yet.
-  world_.At(world_.MonotonicNs(), [this, log] {
-    const std::string path = log + OneOf<std::string>(random_, {"", ".idx", ".state"});
-    std::error_code absent;
-    const uint64_t bytes = std::filesystem::file_size(path, absent);
-    if (tickerplant_->program() != nullptr || absent || bytes == 0) return;
-    if (!flipped_bits_.empty()) return;  // Two may be too many to be recognised.
-    flipped_bits_.push_back(FlippedBit::Draw(path, random_));
-    LogInfo("simulated damage {}", flipped_bits_.back()->where());
-    world_.Trace("flipped bit", bytes);
-    world_.At(world_.MonotonicNs() + random_.Between(0, kFlippedNsMax), [this] {
-      if (!flipped_bits_.empty()) flipped_bits_.erase(flipped_bits_.begin());
-    });
-  });
-}
-
-// Sets a machine's clock, or sets it right.
-void Life::SetClock() {
-  const auto most_ns = OneOf<int64_t>(random_, {kSecond, 60 * kSecond, 6 * 3600 * kSecond});
-  const int64_t ahead_ns = random_.OneIn(3) ? 0 : random_.Between(-most_ns, most_ns);
-  const bool has_disk = random_.OneIn(2);
-  LogInfo("simulated clock has_disk={} ahead_ms={}", has_disk, ahead_ns / kMs);
-  world_.clock_of(has_disk).set_ahead_ns(ahead_ns);
-}
-
-// Troubles often come together, many of them at the end of the day.
-int64_t Life::TimeOfTrouble() {
-  if (clusters_ns_.empty() || random_.OneIn(3)) {
-    return random_.Between(-kBefore + kSecond, kAfter - kSecond);
-  }
-  const int64_t spread_ns = kMs << random_.Below(11);
-  return OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
-}
-
-// Times are of the wall clock.
-void Life::PlanTrouble(int64_t roll_ns, bool calm) {
-  clusters_ns_.clear();
-  for (uint64_t n = random_.Below(3); n > 0; --n) {
-    clusters_ns_.push_back(random_.OneIn(2) ? 0 : random_.Between(-kBefore + kSecond, kAfter / 2));
-  }
-  const auto plan = [&](Trouble trouble, int64_t times_max) {
-    for (int64_t n = random_.Between(0, times_max); n > 0; --n) {
-      const int64_t at_ns = roll_ns + TimeOfTrouble();
-      if (calm && at_ns > roll_ns - kCalmAround && at_ns < roll_ns + kCalmAround) continue;
-      world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, trouble] { Begin(trouble); });
-    }
-  };
-  if (troubles_.deaths) plan(Trouble::kDeath, 3), plan(Trouble::kDeathInAChange, 4);
-  if (troubles_.power_cuts) plan(Trouble::kPowerCut, 1), plan(Trouble::kPowerCutInAChange, 2);
-  if (troubles_.resets) plan(Trouble::kReset, 8);
-  if (troubles_.stalls) plan(Trouble::kStall, 4);
-  if (troubles_.stops) plan(Trouble::kStop, 2);
-  if (troubles_.full_disks) plan(Trouble::kFullDisk, 3);
-  if (troubles_.write_errors) plan(Trouble::kWriteError, 4);
-  if (troubles_.sync_errors) plan(Trouble::kSyncError, 3);
-  if (troubles_.read_errors) plan(Trouble::kReadError, 4);
-  if (troubles_.flipped_bits) plan(Trouble::kFlippedBit, 3);
-  if (troubles_.cut_offs) plan(Trouble::kCutOff, 4);
-  // A day that a wrong clock ends is not calm.
-  if (troubles_.clocks && !calm) plan(Trouble::kSetClock, 4);
 }
 
 // ---- the end
@@ -487,7 +337,7 @@ std::string Life::WhatIsMissing() {
 // A log that could not be read leaves a process incomplete, which it reports, and an operator
 // restarts it once the log is legible.
 void Life::RestartIncomplete() {
-  if (!troubles_.read_errors && !troubles_.flipped_bits) return;
+  if (!troubles_->kinds().read_errors && !troubles_->kinds().flipped_bits) return;
   for (Process* const process : {recorder_, eager_recorder_}) {
     const auto* const program = ProgramOf<RecorderProgram>(process);
     if (program != nullptr && program->recorder->is_incomplete()) world_.Kill(*process);
@@ -514,25 +364,10 @@ void Life::DrawNetwork() {
 
 LifeReport Life::Run() {
   StartStack();
-  troubles_ = {.deaths = random_.OneIn(2),
-               .power_cuts = random_.OneIn(2),
-               .resets = random_.OneIn(2),
-               .stalls = random_.OneIn(3),
-               .stops = random_.OneIn(3),
-               .clocks = random_.OneIn(4),
-               .full_disks = random_.OneIn(4),
-               .write_errors = random_.OneIn(4),
-               .sync_errors = random_.OneIn(4),
-               .read_errors = random_.OneIn(4),
-               .flipped_bits = random_.OneIn(4),
-               .cut_offs = random_.OneIn(3)};
-  // What a power cut took is recognised by its age, which a clock that was set hides.
-  if (troubles_.power_cuts) troubles_.clocks = false;
-  // After a power cut or a failed sync, a block with a flipped bit looks like one that was lost.
-  if (troubles_.power_cuts || troubles_.sync_errors) troubles_.flipped_bits = false;
-  // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
-  if (days_ > 1 && troubles_.power_cuts) troubles_.sync_errors = false;
+  troubles_.emplace(world_, Troubles::Processes{tickerplant_, engine_, rdb_, {feed_a_, feed_b_}},
+                    days_, [this] { NoteReceipts(); });
   DrawNetwork();
+  if (random_.OneIn(2)) world_.disk().set_sector_bytes(512);
   if (random_.OneIn(2)) {
     world_.disk().set_sync_ns_max(OneOf<int64_t>(random_, {kMs, 30 * kMs, 100 * kMs}));
   }
@@ -540,7 +375,7 @@ LifeReport Life::Run() {
   for (const int64_t roll_ns : rolls_ns_) {
     // The night before: the machine sleeps, or its power is cut.
     if (wall(roll_ns - kBefore) > 0) {
-      if (troubles_.power_cuts && random_.OneIn(3)) world_.CutPower();
+      if (troubles_->kinds().power_cuts && random_.OneIn(3)) world_.CutPower();
       world_.AdvanceTo(world_.MonotonicNs() + wall(roll_ns - kBefore));
       bars_wait_since_ns_ = world_.MonotonicNs();
     }
@@ -551,14 +386,10 @@ LifeReport Life::Run() {
           *tickerplant::DayClock::Create(options_.zone, options_.roll_offset_ns, std::nullopt);
       calm_days_.push_back(day.DateAt(roll_ns - kSecond));
     }
-    PlanTrouble(roll_ns, calm);
+    troubles_->PlanDay(roll_ns, calm, silences_ns_[roll_ns]);
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
-        world_.CallOffDeaths();
-        cut_after_start_ns_.reset();
-        world_.CallOffCutOffs();
-        world_.disk().CallOffErrors();
-        flipped_bits_.clear();
+        troubles_->CallOff();
         RestartIncomplete();
       });
       world_.At(world_.MonotonicNs() + wall(roll_ns + kCalmRollNs),
@@ -568,6 +399,7 @@ LifeReport Life::Run() {
       if (tickerplant_->program() != nullptr) tickerplant_ran_ns_ = world_.MonotonicNs();
       WatchFeeds();
       WatchKeptDays();
+      WatchDay();
       if (world_.MonotonicNs() >= next_look_ns_) Look();
       return !oracle_->failure().empty();
     };
@@ -576,8 +408,7 @@ LifeReport Life::Run() {
     for (const bool has_disk : {false, true}) world_.clock_of(has_disk).set_ahead_ns(0);
   }
   world_.CallOffTrouble();
-  cut_after_start_ns_.reset();
-  flipped_bits_.clear();
+  troubles_->CallOff();
   RestartIncomplete();
   world_.set_restart_ns_max(200 * kMs);
   const int64_t converged_by_ns = world_.MonotonicNs() + kConvergeNsMax;
@@ -613,7 +444,7 @@ LifeReport Life::Report() {
   return {.failure = oracle_->failure(),
           .trace = world_.trace(),
           .rows = oracle_->rows(),
-          .deaths = deaths_,
+          .deaths = troubles_->deaths(),
           .power_cuts = world_.power_cuts()};
 }
 

@@ -84,7 +84,8 @@ const Schema* FindSchema(std::string_view table) {
   return found == AllSchemas().end() ? nullptr : &*found;
 }
 
-FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns) {
+FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns,
+                  const std::vector<Silence>& silences) {
   constexpr int64_t kAroundRollNs = 150'000'000;  // The day's end is looked for every 100 ms.
   std::vector<int64_t> due;
   while (static_cast<int64_t>(due.size()) < rows) {
@@ -99,6 +100,13 @@ FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns
     for (int64_t n = random.Between(1, 40); n > 0; --n) {
       const int64_t due_ns = at_ns + random.Between(0, width_ns);
       due.push_back(std::clamp(due_ns / step_ns * step_ns, begin_ns, end_ns));
+    }
+  }
+  for (const Silence& silence : silences) {
+    for (int64_t& due_ns : due) {
+      const int64_t in_ns = due_ns - silence.begin_ns;
+      if (in_ns < 0 || due_ns >= silence.end_ns) continue;
+      due_ns = silence.begin_ns + in_ns % silence.burst_ns;
     }
   }
   std::ranges::sort(due);

@@ -36,9 +36,16 @@ struct PlannedRow {
 // By table, in the order of number.
 using FeedPlan = std::map<std::string, std::vector<PlannedRow>, std::less<>>;
 
+// A time without rows. Those that would be in it come in a burst of `burst_ns` at its begin.
+struct Silence {
+  int64_t begin_ns, end_ns;
+  int64_t burst_ns;
+};
+
 // Rows of `begin_ns` to `end_ns`, many of them just before `roll_ns`, some of symbols that only
 // this day has.
-FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns);
+FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns,
+                  const std::vector<Silence>& silences);
 
 // Rows as texts: cells with | in between.
 using RowTexts = std::vector<std::string>;

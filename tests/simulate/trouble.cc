@@ -1,0 +1,215 @@
+#include "tests/simulate/trouble.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/logging.h"
+
+namespace tickstack::simulate {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSecond = kNsPerSecond;
+constexpr int64_t kFullNsMax = 5 * kSecond;
+constexpr int64_t kCutOffNsMax = 12 * kSecond;
+constexpr int64_t kFlippedNsMax = 3 * kSecond;
+
+}  // namespace
+
+Troubles::Troubles(World& world, const Processes& processes, int days, std::function<void()> before)
+    : world_(world), random_(world.random()), processes_(processes), before_(std::move(before)) {
+  kinds_ = {.deaths = random_.OneIn(2),
+            .power_cuts = random_.OneIn(2),
+            .resets = random_.OneIn(2),
+            .stalls = random_.OneIn(3),
+            .stops = random_.OneIn(3),
+            .clocks = random_.OneIn(4),
+            .full_disks = random_.OneIn(4),
+            .write_errors = random_.OneIn(4),
+            .sync_errors = random_.OneIn(4),
+            .read_errors = random_.OneIn(4),
+            .flipped_bits = random_.OneIn(4),
+            .cut_offs = random_.OneIn(3)};
+  // What a power cut took is recognised by its age, which a clock that was set hides.
+  if (kinds_.power_cuts) kinds_.clocks = false;
+  // After a power cut or a failed sync, a block with a flipped bit looks like one that was lost.
+  if (kinds_.power_cuts || kinds_.sync_errors) kinds_.flipped_bits = false;
+  // An old log that lacks what a sync dropped is damaged: that is looked at in lives of one day.
+  if (days > 1 && kinds_.power_cuts) kinds_.sync_errors = false;
+}
+
+void Troubles::CallOff() {
+  world_.CallOffDeaths();
+  world_.CallOffCutOffs();
+  world_.disk().CallOffErrors();
+  cut_after_start_ns_.reset();
+  cut_after_day_ns_.reset();
+  flipped_bits_.clear();
+}
+
+// ---- when
+
+// Troubles often come together, many of them at the end of the day.
+int64_t Troubles::DrawTime() {
+  if (clusters_ns_.empty() || random_.OneIn(3)) {
+    return random_.Between(-kBefore + kSecond, kAfter - kSecond);
+  }
+  const int64_t spread_ns = kMs << random_.Below(11);
+  return OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
+}
+
+void Troubles::PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns) {
+  clusters_ns_.clear();
+  for (uint64_t n = random_.Below(3); n > 0; --n) {
+    clusters_ns_.push_back(random_.OneIn(2) ? 0 : random_.Between(-kBefore + kSecond, kAfter / 2));
+  }
+  for (const int64_t at_ns : silences_ns) clusters_ns_.push_back(at_ns - roll_ns);
+  const auto plan = [&](Trouble trouble, int64_t times_max) {
+    for (int64_t n = random_.Between(0, times_max); n > 0; --n) {
+      const int64_t at_ns = roll_ns + DrawTime();
+      if (calm && at_ns > roll_ns - kCalmAround && at_ns < roll_ns + kCalmAround) continue;
+      world_.At(world_.MonotonicNs() + at_ns - world_.NowNs(), [this, trouble] { Begin(trouble); });
+    }
+  };
+  if (kinds_.deaths) plan(Trouble::kDeath, 3), plan(Trouble::kDeathInAChange, 4);
+  if (kinds_.power_cuts) plan(Trouble::kPowerCut, 1), plan(Trouble::kPowerCutInAChange, 2);
+  if (kinds_.power_cuts) plan(Trouble::kPowerCutAfterDay, 1);
+  if (kinds_.resets) plan(Trouble::kReset, 8);
+  if (kinds_.stalls) plan(Trouble::kStall, 4);
+  if (kinds_.stops) plan(Trouble::kStop, 2);
+  if (kinds_.full_disks) plan(Trouble::kFullDisk, 3);
+  if (kinds_.write_errors) plan(Trouble::kWriteError, 4);
+  if (kinds_.sync_errors) plan(Trouble::kSyncError, 3);
+  if (kinds_.read_errors) plan(Trouble::kReadError, 4);
+  if (kinds_.flipped_bits) plan(Trouble::kFlippedBit, 3);
+  if (kinds_.cut_offs) plan(Trouble::kCutOff, 4);
+  // A day that a wrong clock ends is not calm.
+  if (kinds_.clocks && !calm) plan(Trouble::kSetClock, 4);
+}
+
+void Troubles::OnTickerplantStart() {
+  if (cut_after_start_ns_) CutPowerIn(*std::exchange(cut_after_start_ns_, std::nullopt));
+}
+
+void Troubles::OnDayBegun() {
+  if (cut_after_day_ns_) CutPowerIn(*std::exchange(cut_after_day_ns_, std::nullopt));
+}
+
+// ---- what
+
+void Troubles::Begin(Trouble trouble) {
+  before_();
+  std::vector<Process*> killed = {processes_.tickerplant, processes_.engine, processes_.rdb};
+  killed.insert(killed.end(), processes_.feeds.begin(), processes_.feeds.end());
+  Process& process = *OneOf(random_, killed);
+  Process& any = *world_.processes()[random_.Below(world_.processes().size())];
+  Process& writer = random_.OneIn(2) ? *processes_.tickerplant : *processes_.rdb;
+  switch (trouble) {
+    case Trouble::kDeath:
+      ++deaths_;
+      return world_.Kill(process);
+    case Trouble::kDeathInAChange:
+      ++deaths_;
+      if (random_.OneIn(2)) {
+        world_.DieAfterNextStart(*processes_.tickerplant, DrawDeath(false));
+      }
+      return world_.DieIn(writer, DrawDeath(false));
+    case Trouble::kPowerCut:
+      if (random_.OneIn(2)) return world_.CutPower();
+      cut_after_start_ns_ = random_.Between(0, kMs << random_.Below(9));
+      return world_.Kill(*processes_.tickerplant);
+    case Trouble::kPowerCutInAChange:
+      if (random_.OneIn(2)) world_.DieAfterNextStart(*processes_.tickerplant, DrawDeath(true));
+      return world_.DieIn(writer, DrawDeath(random_.OneIn(2)));
+    case Trouble::kPowerCutAfterDay:
+      cut_after_day_ns_ = random_.Between(0, kMs << random_.Below(9));
+      return;
+    case Trouble::kReset:
+      return world_.connections().ResetOne(random_.Next());
+    case Trouble::kStall:
+      return world_.Stall(any, random_.Between(kMs, kStallNsMax));
+    case Trouble::kStop:
+      return world_.StopInOrder(process);
+    case Trouble::kSetClock:
+      return SetClock();
+    case Trouble::kFullDisk:
+      return FillDisk();
+    case Trouble::kWriteError:
+      return world_.disk().FailNextWrite();
+    case Trouble::kSyncError:
+      return world_.disk().FailNextSync();
+    case Trouble::kReadError:
+      return world_.disk().FailRead(static_cast<int>(random_.Below(1u << random_.Below(7))));
+    case Trouble::kFlippedBit:
+      return FlipBit();
+    case Trouble::kCutOff:
+      return world_.CutOff(any, random_.Between(kMs, kCutOffNsMax));
+  }
+}
+
+Death Troubles::DrawDeath(bool is_power_cut) {
+  const auto in = OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kChange,
+                                             Death::In::kNameChange, Death::In::kLargeWrite});
+  const uint64_t steps_max = (in == Death::In::kChange ? 100u : 12u) >> random_.Below(7);
+  return {in, static_cast<int64_t>(random_.Below(1 + steps_max)), is_power_cut};
+}
+
+void Troubles::CutPowerIn(int64_t ns) {
+  world_.At(world_.MonotonicNs() + ns, [this] {
+    before_();
+    world_.CutPower();
+  });
+}
+
+// While the disk is full, a feed may lose its connection, and so ask for its rows, and the
+// tickerplant may die.
+void Troubles::FillDisk() {
+  world_.disk().set_full(true);
+  const int64_t full_ns = random_.Between(kMs, kFullNsMax);
+  world_.At(world_.MonotonicNs() + full_ns, [this] { world_.disk().set_full(false); });
+  if (random_.OneIn(2)) {
+    world_.At(world_.MonotonicNs() + random_.Between(0, full_ns / 2),
+              [this] { world_.CutOff(*OneOf(random_, processes_.feeds), kMs); });
+  }
+  if (!kinds_.deaths || !random_.OneIn(2)) return;
+  world_.At(world_.MonotonicNs() + random_.Between(0, full_ns), [this] {
+    if (!world_.disk().is_full()) return;
+    before_();
+    world_.Kill(*processes_.tickerplant);
+  });
+}
+
+// Flips a bit of the current log, its index or its state while the tickerplant does not run. An
+// operator mends the file after a while.
+void Troubles::FlipBit() {
+  Process& tickerplant = *processes_.tickerplant;
+  const auto* const program = static_cast<TickerplantProgram*>(tickerplant.program());
+  if (program == nullptr || tickerplant.is_dead()) return;
+  const std::string log = program->service->tickerplant().log().path();
+  world_.Kill(tickerplant);
+  // The next event: the tickerplant has ended, and does not run again yet.
+  world_.At(world_.MonotonicNs(), [this, log] {
+    const std::string path = log + OneOf<std::string>(random_, {"", ".idx", ".state"});
+    std::error_code absent;
+    const uint64_t bytes = std::filesystem::file_size(path, absent);
+    if (processes_.tickerplant->program() != nullptr || absent || bytes == 0) return;
+    if (!flipped_bits_.empty()) return;  // Two may be too many to be recognised.
+    flipped_bits_.push_back(FlippedBit::Draw(path, random_));
+    LogInfo("simulated damage {}", flipped_bits_.back()->where());
+    world_.Trace("flipped bit", bytes);
+    world_.At(world_.MonotonicNs() + random_.Between(0, kFlippedNsMax), [this] {
+      if (!flipped_bits_.empty()) flipped_bits_.erase(flipped_bits_.begin());
+    });
+  });
+}
+
+// Sets a machine's clock, or sets it right.
+void Troubles::SetClock() {
+  const auto most_ns = OneOf<int64_t>(random_, {kSecond, 60 * kSecond, 6 * 3600 * kSecond});
+  const int64_t ahead_ns = random_.OneIn(3) ? 0 : random_.Between(-most_ns, most_ns);
+  const bool has_disk = random_.OneIn(2);
+  LogInfo("simulated clock has_disk={} ahead_ms={}", has_disk, ahead_ns / kMs);
+  world_.clock_of(has_disk).set_ahead_ns(ahead_ns);
+}
+
+}  // namespace tickstack::simulate

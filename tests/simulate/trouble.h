@@ -1,0 +1,98 @@
+#pragma once
+
+// What goes wrong in a life, and when: kinds of trouble that are drawn for the life, and their
+// times, which are drawn for each day.
+//
+// Many troubles come in clusters: around the end of the day, and where a silence of the feeds
+// begins or ends. Some are timed by what the tickerplant does: a power cut soon after its start, or
+// soon after it began a new day.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simulate/damage.h"
+#include "tests/simulate/stack.h"
+#include "tests/simulate/world.h"
+
+namespace tickstack::simulate {
+
+// A life has the time around the end of each day, from kBefore before it to kAfter after it.
+constexpr int64_t kBefore = 30 * kNsPerSecond;
+constexpr int64_t kAfter = 15 * kNsPerSecond;
+constexpr int64_t kCalmAround = 12 * kNsPerSecond;  // The end of a calm day.
+constexpr int64_t kStallNsMax = 3 * kNsPerSecond;
+
+class Troubles {
+ public:
+  // Kinds; a life has some of them.
+  struct Kinds {
+    bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
+        read_errors, flipped_bits, cut_offs;
+  };
+  struct Processes {
+    Process* tickerplant = nullptr;
+    Process* engine = nullptr;
+    Process* rdb = nullptr;
+    std::vector<Process*> feeds;
+  };
+
+  // Draws the kinds. `before` is called before a process may die, while it still has its state.
+  // The world and the processes must outlive this.
+  Troubles(World& world, const Processes& processes, int days, std::function<void()> before);
+
+  const Kinds& kinds() const { return kinds_; }
+  int64_t deaths() const { return deaths_; }
+  bool has_flipped_bit() const { return !flipped_bits_.empty(); }
+
+  // Schedules the trouble of a day that ends at `roll_ns`, by the wall clock; none around a calm
+  // end. `silences_ns`: when feeds fall silent or go on.
+  void PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns);
+  // Calls off what was begun and has not happened yet, and mends flipped bits.
+  void CallOff();
+
+  void OnTickerplantStart();
+  void OnDayBegun();  // By the tickerplant.
+
+ private:
+  enum class Trouble : uint8_t {
+    kDeath,
+    kDeathInAChange,  // To a file.
+    kPowerCut,
+    kPowerCutInAChange,
+    kPowerCutAfterDay,
+    kReset,
+    kStall,
+    kStop,
+    kSetClock,
+    kFullDisk,
+    kWriteError,
+    kSyncError,
+    kReadError,
+    kFlippedBit,
+    kCutOff,
+  };
+
+  int64_t DrawTime();
+  Death DrawDeath(bool is_power_cut);
+  void Begin(Trouble trouble);
+  void CutPowerIn(int64_t ns);
+  void SetClock();
+  void FillDisk();
+  void FlipBit();
+
+  World& world_;
+  Random& random_;
+  const Processes processes_;
+  const std::function<void()> before_;
+  Kinds kinds_{};
+  std::vector<int64_t> clusters_ns_;  // From the end of the day.
+  std::optional<int64_t> cut_after_start_ns_, cut_after_day_ns_;
+  std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
+  int64_t deaths_ = 0;
+};
+
+}  // namespace tickstack::simulate
