@@ -19,9 +19,15 @@
 namespace tickstack {
 
 struct ConfigTable::Document {
+  using Asked = std::map<const toml::table*, std::set<std::string, std::less<>>>;
   std::string name;
   toml::table root;
-  std::map<const toml::table*, std::set<std::string, std::less<>>> asked;
+  Asked asked;
+  // The last error: what it is about, and its key.
+  Config::Wrong wrong = Config::Wrong::kNothing;
+  const toml::table* wrong_table = nullptr;
+  std::string wrong_key;
+  std::set<const toml::table*> lost_keys;  // Tables that DropWrong took a key from.
 };
 
 namespace {
@@ -72,30 +78,62 @@ std::optional<int64_t> ParseWithUnit(std::string_view text, const std::array<Uni
   return std::nullopt;
 }
 
-void CollectUnused(const std::string& file, const toml::table& table, const std::string& path,
+// A key of the file that was not read.
+struct UnusedKey {
+  const toml::table* table;
+  const toml::key* key;
+  std::string name;  // With its path.
+  std::string nearest;
+
+  bool operator<(const UnusedKey& other) const {
+    return key->source().begin < other.key->source().begin;
+  }
+};
+
+void CollectUnused(const toml::table& table, const std::string& path,
                    const std::map<const toml::table*, std::set<std::string, std::less<>>>& asked,
-                   std::vector<std::pair<toml::source_index, std::string>>& errors) {
+                   std::vector<UnusedKey>& unused) {
   static const std::set<std::string, std::less<>> kNone;
   const auto found = asked.find(&table);
   const auto& known = found == asked.end() ? kNone : found->second;
   for (const auto& [key, node] : table) {
     const std::string name = Dotted(path, key.str());
     if (!known.contains(key.str())) {
-      const std::string nearest = NearestName(key.str(), {known.begin(), known.end()});
-      const toml::source_index line = key.source().begin.line;
-      errors.emplace_back(
-          line, fmt::format("{}:{}: {}: unknown key{}", file, line, name,
-                            nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest)));
+      unused.push_back({&table, &key, name, NearestName(key.str(), {known.begin(), known.end()})});
     } else if (const toml::table* inner = node.as_table()) {
-      CollectUnused(file, *inner, name, asked, errors);
+      CollectUnused(*inner, name, asked, unused);
     } else if (const toml::array* array = node.as_array()) {
       for (size_t i = 0; i < array->size(); ++i) {
         const toml::table* element = (*array)[i].as_table();
-        if (element != nullptr)
-          CollectUnused(file, *element, fmt::format("{}[{}]", name, i), asked, errors);
+        if (element != nullptr) {
+          CollectUnused(*element, fmt::format("{}[{}]", name, i), asked, unused);
+        }
       }
     }
   }
+}
+
+// Removes `table` from what holds it, below `holder`. False if it is not there.
+bool RemoveTable(toml::table& holder, const toml::table* table) {
+  for (auto at = holder.begin(); at != holder.end(); ++at) {
+    toml::node& node = at->second;
+    if (node.as_table() == table) {
+      holder.erase(at);
+      return true;
+    }
+    if (toml::table* const inner = node.as_table()) {
+      if (RemoveTable(*inner, table)) return true;
+    } else if (toml::array* const array = node.as_array()) {
+      for (auto element = array->begin(); element != array->end(); ++element) {
+        if (element->as_table() == table) {
+          array->erase(element);
+          return true;
+        }
+        if (element->is_table() && RemoveTable(*element->as_table(), table)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -130,15 +168,31 @@ std::string ConfigTable::Place(std::string_view key) const {
   if (node == nullptr || node->source().begin.line == 0) {
     return fmt::format("{}: {}", document_->name, name);
   }
-  return fmt::format("{}:{}: {}", document_->name, node->source().begin.line, name);
+  return fmt::format("{}:{}:{}: {}", document_->name, node->source().begin.line,
+                     node->source().begin.column, name);
 }
 
 absl::Status ConfigTable::ErrorAt(std::string_view key, std::string_view what) const {
-  return InvalidArgument("{}: {}", Place(key), what);
+  return NoteError(key, what, false);
 }
 
 absl::Status ConfigTable::Mismatch(std::string_view key, std::string_view expected) const {
-  return ErrorAt(key, fmt::format("expected {}, found {}", expected, Found(*AsNode(Find(key)))));
+  return NoteError(key, fmt::format("expected {}, found {}", expected, Found(*AsNode(Find(key)))),
+                   true);
+}
+
+absl::Status ConfigTable::NoteError(std::string_view key, std::string_view what,
+                                    bool of_type) const {
+  const bool there = table_ != nullptr && AsTable(table_)->contains(key);
+  const bool follows = document_->lost_keys.contains(AsTable(table_));
+  if (there) {
+    document_->wrong = of_type ? Config::Wrong::kType : Config::Wrong::kContent;
+  } else {
+    document_->wrong = follows ? Config::Wrong::kFollows : Config::Wrong::kMissing;
+  }
+  document_->wrong_table = AsTable(table_);
+  document_->wrong_key = key;
+  return InvalidArgument("{}: {}", Place(key), what);
 }
 
 absl::Status ConfigTable::ReadInteger(std::string_view key, int64_t min, int64_t max,
@@ -294,17 +348,56 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view nam
 }
 
 absl::Status Config::CheckUnusedKeys() const {
-  const ConfigTable::Document& document = *root_.document_;
-  std::vector<std::pair<toml::source_index, std::string>> errors;
-  CollectUnused(document.name, document.root, "", document.asked, errors);
-  if (errors.empty()) return absl::OkStatus();
-  std::sort(errors.begin(), errors.end());
+  ConfigTable::Document& document = *root_.document_;
+  std::vector<UnusedKey> unused;
+  CollectUnused(document.root, "", document.asked, unused);
+  if (unused.empty()) return absl::OkStatus();
+  std::sort(unused.begin(), unused.end());
+  document.wrong = Wrong::kUnknown;
   std::string message;
-  for (const auto& [line, error] : errors) {
-    if (!message.empty()) message += '\n';
-    message += error;
+  for (const UnusedKey& key : unused) {
+    const toml::source_position& at = key.key->source().begin;
+    message +=
+        fmt::format("{}{}:{}:{}: {}: unknown key{}", message.empty() ? "" : "\n", document.name,
+                    at.line, at.column, key.name,
+                    key.nearest.empty() ? "" : fmt::format(", did you mean {}?", key.nearest));
   }
   return InvalidArgument("{}", message);
+}
+
+Config::Wrong Config::wrong() const { return root_.document_->wrong; }
+
+bool Config::DropWrong() {
+  ConfigTable::Document& document = *root_.document_;
+  // The document is not const: only readers see it so.
+  const auto writable = [](const toml::table* table) { return const_cast<toml::table*>(table); };
+  bool dropped = false;
+  switch (document.wrong) {
+    case Wrong::kNothing:
+      break;
+    case Wrong::kType:
+    case Wrong::kContent:
+      dropped = writable(document.wrong_table)->erase(document.wrong_key) > 0;
+      document.lost_keys.insert(document.wrong_table);
+      break;
+    case Wrong::kMissing:
+    case Wrong::kFollows:
+      dropped = document.wrong_table != nullptr && RemoveTable(document.root, document.wrong_table);
+      break;
+    case Wrong::kUnknown: {
+      std::vector<UnusedKey> unused;
+      CollectUnused(document.root, "", document.asked, unused);
+      dropped = !unused.empty();
+      for (const UnusedKey& each : unused) {
+        const std::string key(each.key->str());
+        writable(each.table)->erase(key);
+      }
+      break;
+    }
+  }
+  document.wrong = Wrong::kNothing;
+  document.asked.clear();  // Another table may get the address of a removed one.
+  return dropped;
 }
 
 std::optional<size_t> ParseBytes(std::string_view text) {

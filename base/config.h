@@ -8,8 +8,13 @@
 //   ...
 //   TS_RETURN_IF_ERROR(config.CheckUnusedKeys());  // `prot = 5012` is an error, not ignored.
 //
-// Every error is kInvalidArgument (kNotFound if there is no file) and names file, line, key, found
-// and expected: `stack.toml:12: rdb.port: expected an integer from 0 to 65535, found string "x"`.
+// Every error is kInvalidArgument (kNotFound if there is no file) and names file, line, column and
+// key, what was found and what was expected:
+//
+//   stack.toml:12:8: rdb.port: expected an integer from 0 to 65535, found string "x"
+//
+// Reading ends at the first error. To find all errors, remove the keys that have one (DropWrong),
+// and read again.
 
 #include <concepts>
 #include <cstddef>
@@ -80,6 +85,7 @@ class ConfigTable {
   const void* Find(std::string_view key) const;
   std::string Place(std::string_view key) const;
   absl::Status Mismatch(std::string_view key, std::string_view expected) const;
+  absl::Status NoteError(std::string_view key, std::string_view what, bool of_type) const;
   absl::Status ReadInteger(std::string_view key, int64_t min, int64_t max,
                            std::optional<int64_t>* value) const;
 
@@ -98,9 +104,24 @@ class Config {
   const ConfigTable& root() const { return root_; }
 
   // Returns kInvalidArgument if the file has keys that were not read, with a line for each:
-  // `stack.toml:7: rdb.prot: unknown key, did you mean port?`. Call it when everything has been
+  // `stack.toml:7:1: rdb.prot: unknown key, did you mean port?`. Call it when everything has been
   // read.
   absl::Status CheckUnusedKeys() const;
+
+  // What the last error was about.
+  enum class Wrong : uint8_t {
+    kNothing,
+    kType,     // A value has the wrong type, or is out of range.
+    kContent,  // Any other error at a key that the file has.
+    kMissing,  // A key that the file lacks.
+    kFollows,  // A key that is missing from a table which DropWrong took a key from.
+    kUnknown,  // Keys that were not read.
+  };
+  Wrong wrong() const;
+  // Removes what the last error was about, as if the file did not have it: the key, or the unknown
+  // keys; of a missing key, the table that lacks it. Tables that were read before must not be used
+  // afterwards. False if there is nothing to remove.
+  bool DropWrong();
 
  private:
   explicit Config(ConfigTable root) : root_(std::move(root)) {}

@@ -95,24 +95,24 @@ TEST(Config, TakesOneTableWhereSeveralCouldBe) {
 
 TEST(Config, NamesPlaceFoundAndExpected) {
   EXPECT_EQ(ErrorOf("\nport = 'x'", "port", int64_t{}),
-            "stack.toml:2: port: expected an integer, found string \"x\"");
+            "stack.toml:2:8: port: expected an integer, found string \"x\"");
   EXPECT_EQ(ErrorOf("port = 70000", "port", uint16_t{}),
-            "stack.toml:1: port: expected an integer from 0 to 65535, found integer 70000");
+            "stack.toml:1:8: port: expected an integer from 0 to 65535, found integer 70000");
   EXPECT_EQ(
       ErrorOf("port = -1", "port", uint64_t{}),
-      "stack.toml:1: port: expected an integer from 0 to 9223372036854775807, found integer -1");
+      "stack.toml:1:8: port: expected an integer from 0 to 9223372036854775807, found integer -1");
   EXPECT_EQ(ErrorOf("name = 5", "name", std::string()),
-            "stack.toml:1: name: expected a string, found integer 5");
+            "stack.toml:1:8: name: expected a string, found integer 5");
   EXPECT_EQ(ErrorOf("busy = 1.5", "busy", bool{}),
-            "stack.toml:1: busy: expected true or false, found float 1.5");
+            "stack.toml:1:8: busy: expected true or false, found float 1.5");
   EXPECT_EQ(ErrorOf("rate = true", "rate", double{}),
-            "stack.toml:1: rate: expected a number, found boolean true");
+            "stack.toml:1:8: rate: expected a number, found boolean true");
   EXPECT_EQ(ErrorOf("rate = 2020-03-09", "rate", double{}),
-            "stack.toml:1: rate: expected a number, found a date or time");
+            "stack.toml:1:8: rate: expected a number, found a date or time");
   EXPECT_EQ(ErrorOf("tables = 'x'", "tables", std::vector<std::string>()),
-            "stack.toml:1: tables: expected an array of strings, found string \"x\"");
+            "stack.toml:1:10: tables: expected an array of strings, found string \"x\"");
   EXPECT_EQ(ErrorOf("tables = ['x', 1]", "tables", std::vector<std::string>()),
-            "stack.toml:1: tables: expected an array of strings, found integer 1 in it");
+            "stack.toml:1:10: tables: expected an array of strings, found integer 1 in it");
 }
 
 TEST(Config, NamesThePathOfANestedKey) {
@@ -122,22 +122,22 @@ TEST(Config, NamesThePathOfANestedKey) {
   int64_t ns = 0;
   EXPECT_EQ(
       Message(rdb.Table("tier")->Table("dram")->ReadBytes("capacity", &bytes)),
-      "stack.toml:3: rdb[1].tier.dram.capacity: expected a size such as \"64GiB\" or a number "
+      "stack.toml:3:22: rdb[1].tier.dram.capacity: expected a size such as \"64GiB\" or a number "
       "of bytes, found string \"lots\"");
   EXPECT_EQ(Message(rdb.ReadDuration("wait", &ns)),
-            "stack.toml:4: rdb[1].wait: expected a duration such as \"50ms\", found integer 50");
-  EXPECT_EQ(Message(rdb.ErrorAt("wait", "too long")), "stack.toml:4: rdb[1].wait: too long");
-  EXPECT_EQ(Message(rdb.ErrorAt("port", "is missing")), "stack.toml:2: rdb[1].port: is missing");
+            "stack.toml:4:8: rdb[1].wait: expected a duration such as \"50ms\", found integer 50");
+  EXPECT_EQ(Message(rdb.ErrorAt("wait", "too long")), "stack.toml:4:8: rdb[1].wait: too long");
+  EXPECT_EQ(Message(rdb.ErrorAt("port", "is missing")), "stack.toml:2:1: rdb[1].port: is missing");
 }
 
 TEST(Config, RefusesValuesInThePlaceOfTables) {
   const Config config = Parsed("rdb = 5\nfeed = [1]");
   EXPECT_EQ(Message(config.root().Table("rdb").status()),
-            "stack.toml:1: rdb: expected a table, found integer 5");
+            "stack.toml:1:7: rdb: expected a table, found integer 5");
   EXPECT_EQ(Message(config.root().Tables("rdb").status()),
-            "stack.toml:1: rdb: expected tables [[rdb]], found integer 5");
+            "stack.toml:1:7: rdb: expected tables [[rdb]], found integer 5");
   EXPECT_EQ(Message(config.root().Tables("feed").status()),
-            "stack.toml:2: feed: expected tables, found integer 1 in the array");
+            "stack.toml:2:8: feed: expected tables, found integer 1 in the array");
 }
 
 TEST(Config, ReportsEveryKeyThatNobodyAskedForWithTheNearestName) {
@@ -149,9 +149,9 @@ TEST(Config, ReportsEveryKeyThatNobodyAskedForWithTheNearestName) {
   ASSERT_TRUE(rdb.Read("name", &name).ok());
   ASSERT_TRUE(config.root().Table("feed").ok());
   EXPECT_EQ(Message(config.CheckUnusedKeys()),
-            "stack.toml:2: rdb.prot: unknown key, did you mean port?\n"
-            "stack.toml:4: feeed: unknown key, did you mean feed?\n"
-            "stack.toml:6: zzz: unknown key");
+            "stack.toml:2:1: rdb.prot: unknown key, did you mean port?\n"
+            "stack.toml:4:2: feeed: unknown key, did you mean feed?\n"
+            "stack.toml:6:2: zzz: unknown key");
 }
 
 TEST(Config, LooksForUnusedKeysInArraysOfTables) {
@@ -161,7 +161,7 @@ TEST(Config, LooksForUnusedKeysInArraysOfTables) {
     int port = 0;
     ASSERT_TRUE(rdb.Read("port", &port).ok());
   }
-  EXPECT_EQ(Message(config.CheckUnusedKeys()), "stack.toml:5: rdb[1].x: unknown key");
+  EXPECT_EQ(Message(config.CheckUnusedKeys()), "stack.toml:5:1: rdb[1].x: unknown key");
 }
 
 TEST(Config, IsSilentWhenAllWasAskedFor) {
@@ -169,6 +169,56 @@ TEST(Config, IsSilentWhenAllWasAskedFor) {
   int port = 0;
   ASSERT_TRUE(config.root().Table("rdb")->Read("port", &port).ok());
   EXPECT_TRUE(config.CheckUnusedKeys().ok());
+}
+
+// Reads as a program does: `port` and `name` of `[a]` and of each `[[b]]`, which needs its `name`.
+absl::Status ReadAll(const Config& config) {
+  TS_ASSIGN_OR_RETURN(std::vector<ConfigTable> tables, config.root().Tables("b"));
+  TS_ASSIGN_OR_RETURN(const ConfigTable a, config.root().Table("a"));
+  for (const ConfigTable& table : tables) {
+    if (!table.Has("name")) return table.ErrorAt("name", "missing");
+  }
+  tables.push_back(a);
+  for (const ConfigTable& table : tables) {
+    int port = 1;
+    std::string name = "x";
+    TS_RETURN_IF_ERROR(table.Read("port", &port, 1, 9));
+    TS_RETURN_IF_ERROR(table.Read("name", &name));
+    if (name.empty()) return table.ErrorAt("name", "empty");
+  }
+  return config.CheckUnusedKeys();
+}
+
+TEST(Config, DropsWhatIsWrongSoThatTheNextErrorIsFound) {
+  using enum Config::Wrong;
+  Config config = Parsed(
+      "[a]\nport = 10\nprot = 1\nname = ''\n"
+      "[[b]]\nport = 2\n[[b]]\nname = 'two'\nport = 'x'\n[c]\nd = 1\n");
+  const std::vector<std::pair<Config::Wrong, std::string>> expected = {
+      {kMissing, "stack.toml:5:1: b[0].name: missing"},
+      {kType, "stack.toml:9:8: b[0].port: expected an integer from 1 to 9, found string \"x\""},
+      {kType, "stack.toml:2:8: a.port: expected an integer from 1 to 9, found integer 10"},
+      {kContent, "stack.toml:4:8: a.name: empty"},
+      {kUnknown,
+       "stack.toml:3:1: a.prot: unknown key, did you mean port?\nstack.toml:10:2: c: unknown key"}};
+  for (const auto& [wrong, message] : expected) {
+    EXPECT_EQ(Message(ReadAll(config)), message);
+    EXPECT_EQ(config.wrong(), wrong);
+    EXPECT_TRUE(config.DropWrong());
+    EXPECT_EQ(config.wrong(), kNothing);
+  }
+  EXPECT_TRUE(ReadAll(config).ok());
+  EXPECT_FALSE(config.DropWrong());
+}
+
+TEST(Config, TellsAnErrorThatFollowsFromAnother) {
+  Config config = Parsed("[[b]]\nname = ''\n");
+  EXPECT_FALSE(ReadAll(config).ok());
+  EXPECT_TRUE(config.DropWrong());
+  EXPECT_EQ(Message(ReadAll(config)), "stack.toml:1:1: b[0].name: missing");
+  EXPECT_EQ(config.wrong(), Config::Wrong::kFollows);
+  EXPECT_TRUE(config.DropWrong());
+  EXPECT_TRUE(ReadAll(config).ok());
 }
 
 TEST(Config, NamesThePlaceOfASyntaxError) {

@@ -100,7 +100,7 @@ TEST(BarsConfig, SaysWhichDefaultBarsThereAreNot) {
               ElementsAre("trade", "quote", "trade_minute", "trade_daily"));
   EXPECT_THAT(config.warnings,
               ElementsAre(testing::AllOf(
-                              HasSubstr("s.toml:5: aggengine.default_bars: no bars quote_minute"),
+                              HasSubstr("s.toml:5:1: aggengine.default_bars: no bars quote_minute"),
                               HasSubstr("expected columns time p (or n) and sym s and no "
                                         "key, found time t, sym s, bid f, ask f")),
                           HasSubstr("no bars quote_daily")));
@@ -127,7 +127,7 @@ TEST(BarsConfig, NamesKeyFoundAndExpected) {
     return ErrorOf(fmt::format("[tickerplant]\n[aggengine]\n[[aggengine.bars]]\n{}", lines));
   };
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='2d'\n"),
-              HasSubstr("s.toml:6: aggengine.bars[0].width: expected 1ms to 1d"));
+              HasSubstr("s.toml:6:7: aggengine.bars[0].width: expected 1ms to 1d"));
   EXPECT_THAT(bar("name='b'\ntable='trade'\n"),
               HasSubstr("width: expected it beside the other two"));
   EXPECT_THAT(bar("name='b'\ntable='news'\nwidth='1m'\n"),
@@ -138,9 +138,9 @@ TEST(BarsConfig, NamesKeyFoundAndExpected) {
               HasSubstr("expected a column's name of letters, digits and _, a letter first, found "
                         "\"\""));
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\n'a b'='count'\n"),
-              HasSubstr("s.toml:7: aggengine.bars[0].a b: expected a column's name of letters"));
+              HasSubstr("s.toml:7:7: aggengine.bars[0].a b: expected a column's name of letters"));
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\nm='median price'\n"),
-              HasSubstr("s.toml:7: aggengine.bars[0].m: expected `count`"));
+              HasSubstr("s.toml:7:3: aggengine.bars[0].m: expected `count`"));
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\nm='sum bid'\n"),
               HasSubstr("m: no column bid, table trade has time p"));
   EXPECT_THAT(bar("name='quote'\ntable='trade'\nwidth='1m'\n"),
@@ -173,7 +173,7 @@ state = "slow"
 
   EXPECT_THAT(
       ErrorOf("[aggengine]\n[aggengine.placement]\nstate = 'fast'\n"),
-      HasSubstr("s.toml:3: aggengine.placement.state: expected one of the tiers dram, found "
+      HasSubstr("s.toml:3:9: aggengine.placement.state: expected one of the tiers dram, found "
                 "\"fast\""));
   EXPECT_THAT(ErrorOf("[tier.p]\nkind='persistent'\npath='/x'\nsize='1GiB'\n[aggengine]\n"
                       "[aggengine.placement]\nstate = 'p'\n"),

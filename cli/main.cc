@@ -15,6 +15,8 @@
 #include "base/machine.h"
 #include "base/nearest_name.h"
 #include "base/status.h"
+#include "cli/backup_command.h"
+#include "cli/check_command.h"
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
 #include "cli/hdb_check.h"
@@ -61,6 +63,39 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
       .add_option("--seconds", options.seconds, "Stop this many s after all processes are ready")
       ->check(CLI::NonNegativeNumber);
   command.callback([&] { action = [&] { return RunUp(options); }; });
+}
+
+void AddCheckCommand(CLI::App& app, CheckOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "check", "Show every error of a configuration, or what a stack with it would use");
+  command.add_option("config", options.config, "Stack configuration")->required();
+  command.add_option("--data", options.data, "Data directory (default: from the configuration)");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.callback([&] { action = [&] { return RunCheck(options); }; });
+}
+
+void AddBackupCommand(CLI::App& app, BackupCommandOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "backup", "Copy the logs, database and configuration of a stack, also while it runs");
+  command.add_option("config", options.config, "Stack configuration")->required();
+  command
+      .add_option("destination", options.destination,
+                  "Directory of the backup; what it has already is not copied again")
+      ->required();
+  command.add_option("--data", options.data, "Data directory (default: from the configuration)");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.callback([&] { action = [&] { return RunBackup(options); }; });
+}
+
+void AddRestoreCommand(CLI::App& app, RestoreCommandOptions& options, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("restore", "Put a backup into a new data directory, or verify it");
+  command.add_option("backup", options.source, "Directory of the backup")->required();
+  command.add_option(
+      "data", options.data,
+      "New data directory; without it, the backup is verified and nothing is written");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.callback([&] { action = [&] { return RunRestore(options); }; });
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
@@ -317,6 +352,9 @@ int Main(const std::vector<std::string>& given) {
 
   Action action;
   UpOptions up;
+  CheckOptions check;
+  BackupCommandOptions backup;
+  RestoreCommandOptions restore;
   loadtest::LoadTestOptions demo, loadtest;
   EodOptions eod;
   QueryOptions query;
@@ -326,6 +364,9 @@ int Main(const std::vector<std::string>& given) {
   LogOptions log;
   HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
+  AddCheckCommand(app, check, action);
+  AddBackupCommand(app, backup, action);
+  AddRestoreCommand(app, restore, action);
   AddDemoCommand(app, demo, args, action);
   AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);

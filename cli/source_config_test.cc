@@ -62,11 +62,12 @@ TEST(ReadSource, ReadsAKeyOfSeveralKindsForTheChosenOne) {
 
 TEST(ReadSource, SaysWhatIsWrong) {
   EXPECT_EQ(ErrorOf("source = 'iex'"),
-            "s.toml:1: source: expected sim, lean or tplog, found \"iex\"");
-  EXPECT_THAT(ErrorOf("symbols = 0"), HasSubstr("s.toml:1: symbols: expected an integer from 1"));
-  EXPECT_THAT(ErrorOf("symbols = ['aig']"), HasSubstr("s.toml:1: symbols: expected an integer"));
-  EXPECT_THAT(ErrorOf("source = 'lean'\nsymbols = 5"), HasSubstr("s.toml:2: symbols: expected"));
-  EXPECT_EQ(ErrorOf("rate = -1"), "s.toml:1: rate: expected a number from 0 on, found -1");
+            "s.toml:1:10: source: expected sim, lean or tplog, found \"iex\"");
+  EXPECT_THAT(ErrorOf("symbols = 0"),
+              HasSubstr("s.toml:1:11: symbols: expected an integer from 1"));
+  EXPECT_THAT(ErrorOf("symbols = ['aig']"), HasSubstr("s.toml:1:11: symbols: expected an integer"));
+  EXPECT_THAT(ErrorOf("source = 'lean'\nsymbols = 5"), HasSubstr("s.toml:2:11: symbols: expected"));
+  EXPECT_EQ(ErrorOf("rate = -1"), "s.toml:1:8: rate: expected a number from 0 on, found -1");
   EXPECT_THAT(ErrorOf("ratte = 1"), HasSubstr("unknown key"));
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -109,7 +111,44 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   return config;
 }
 
+// Line and column of `file:line:column: what`; zeros if it has none.
+std::pair<int, int> PlaceOf(std::string_view error, const std::string& file) {
+  std::pair<int, int> place;
+  if (!error.starts_with(file + ":")) return place;
+  std::sscanf(std::string(error.substr(file.size() + 1)).c_str(), "%d:%d", &place.first,
+              &place.second);
+  return place;
+}
+
 }  // namespace
+
+ConfigErrors FindConfigErrors(const std::string& path) {
+  absl::StatusOr<Config> file = Config::Load(path);
+  if (!file.ok()) return {{std::string(Message(file.status()))}, false};
+  ConfigErrors found;
+  bool lost_table = false;
+  while (true) {
+    const absl::Status status = ReadConfig(*file).status();
+    if (status.ok()) break;
+    const Config::Wrong wrong = file->wrong();
+    const bool is_sure = wrong == Config::Wrong::kType || wrong == Config::Wrong::kUnknown ||
+                         (wrong != Config::Wrong::kFollows && !lost_table);
+    if (is_sure) {
+      std::istringstream lines{std::string(Message(status))};
+      for (std::string line; std::getline(lines, line);) found.errors.push_back(line);
+    } else {
+      found.may_hide_more = true;
+    }
+    lost_table |= wrong == Config::Wrong::kMissing || wrong == Config::Wrong::kFollows;
+    if (!file->DropWrong()) {
+      found.may_hide_more = true;
+      break;
+    }
+  }
+  std::ranges::stable_sort(found.errors, {},
+                           [&path](const std::string& error) { return PlaceOf(error, path); });
+  return found;
+}
 
 std::vector<ListedProcess> ProcessesOf(StackConfig& config) {
   std::vector<ListedProcess> all;

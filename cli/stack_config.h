@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,16 @@ namespace tickstack::cli {
 // process (`tickerplant = "tp"`) stay names until ResolveAddresses.
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
 absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
+
+// What is wrong with a configuration.
+struct ConfigErrors {
+  std::vector<std::string> errors;  // `file:line:column: key: what`, in the order of lines.
+  // True if there may be more errors, which cannot be told from consequences of these.
+  bool may_hide_more = false;
+};
+// Finds all errors of a configuration, by removing what is wrong and reading it again. Empty: it is
+// right. Other programs' files, such as that of a monitor's queries, end with their first error.
+ConfigErrors FindConfigErrors(const std::string& path);
 
 // True if the rdb gets the file's tables, because it subscribes to the file's tickerplant. Call it
 // before ResolveAddresses, since it compares names.

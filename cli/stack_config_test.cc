@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+
 #include "base/status.h"
 #include "feed/lean_source.h"
 #include "feed/sim_source.h"
@@ -152,44 +155,46 @@ TEST(StackConfig, ConnectsTheProcessesOfOneFile) {
 TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(
       ErrorOf("[tickerplant]\nport = 'x'"),
-      "stack.toml:2: tickerplant.port: expected an integer from 0 to 65535, found string \"x\"");
+      "stack.toml:2:8: tickerplant.port: expected an integer from 0 to 65535, found string \"x\"");
   EXPECT_EQ(
       ErrorOf("[tickerplant]\nfsync = 'often'"),
-      "stack.toml:2: tickerplant.fsync: expected one of none, interval, batch, found \"often\"");
+      "stack.toml:2:9: tickerplant.fsync: expected one of none, interval, batch, found \"often\"");
   EXPECT_EQ(ErrorOf("[tickerplant]\nbatch_phase_ms = -1"),
-            "stack.toml:2: tickerplant.batch_phase_ms: expected a number from 0 on, found -1");
+            "stack.toml:2:18: tickerplant.batch_phase_ms: expected a number from 0 on, found -1");
   EXPECT_EQ(ErrorOf("[tickerplant]\nbatch_ms = -1"),
-            "stack.toml:2: tickerplant.batch_ms: expected a number from 0 on, found -1");
+            "stack.toml:2:12: tickerplant.batch_ms: expected a number from 0 on, found -1");
   EXPECT_EQ(ErrorOf("[[rdb]]\nprot = 1"),
-            "stack.toml:2: rdb[0].prot: unknown key, did you mean port?");
+            "stack.toml:2:1: rdb[0].prot: unknown key, did you mean port?");
   EXPECT_THAT(ErrorOf("[[rdb]]\nhttp_origins = ['*']"),
-              testing::StartsWith("stack.toml:2: rdb[0].http_origins: expected an origin"));
-  EXPECT_EQ(ErrorOf("[[rdb]]\nhost = '0.0.0.0'\nhttp_origins = ['http://x:3000']"),
-            "stack.toml:3: rdb[0].http_origins: needs http = true, which is not the default beyond "
-            "loopback");
-  EXPECT_EQ(ErrorOf("[feeds]\n"), "stack.toml:1: feeds: unknown key, did you mean feed?");
+              testing::StartsWith("stack.toml:2:16: rdb[0].http_origins: expected an origin"));
+  EXPECT_EQ(
+      ErrorOf("[[rdb]]\nhost = '0.0.0.0'\nhttp_origins = ['http://x:3000']"),
+      "stack.toml:3:16: rdb[0].http_origins: needs http = true, which is not the default beyond "
+      "loopback");
+  EXPECT_EQ(ErrorOf("[feeds]\n"), "stack.toml:1:2: feeds: unknown key, did you mean feed?");
   EXPECT_EQ(ErrorOf("[feed]\nsource = 'lean'\nsymbols = 5"),
-            "stack.toml:3: feed.symbols: expected an array of strings, found integer 5");
+            "stack.toml:3:11: feed.symbols: expected an array of strings, found integer 5");
   EXPECT_EQ(ErrorOf("[feed]\nname = '../x'"),
-            "stack.toml:2: feed.name: expected letters, digits, -, _ and ., found \"../x\"");
+            "stack.toml:2:8: feed.name: expected letters, digits, -, _ and ., found \"../x\"");
   EXPECT_EQ(ErrorOf("[stack]\ndate = '2020.13.09'"),
-            "stack.toml:2: stack.date: expected a date such as 2013.10.07, found \"2020.13.09\"");
-  EXPECT_EQ(ErrorOf("[tables]\nquote = 'time p, sym'"),
-            "stack.toml:2: tables.quote: table quote: column sym: type '', expected one of b g x h "
-            "i j e f c s p m d z n u v t *");
+            "stack.toml:2:8: stack.date: expected a date such as 2013.10.07, found \"2020.13.09\"");
+  EXPECT_EQ(
+      ErrorOf("[tables]\nquote = 'time p, sym'"),
+      "stack.toml:2:9: tables.quote: table quote: column sym: type '', expected one of b g x h "
+      "i j e f c s p m d z n u v t *");
   EXPECT_EQ(
       ErrorOf("[tables]\nnotes = 'sym s | note *'"),
-      "stack.toml:2: tables.notes: table notes: column note is of strings or other nested "
+      "stack.toml:2:9: tables.notes: table notes: column note is of strings or other nested "
       "values, expected types of one width each: rows of a keyed table are replaced in place");
   EXPECT_EQ(ErrorOf("[monitor]\nqueries = 'light'"),
-            "stack.toml:2: monitor.queries: queries light: expected monitor, paper, heavy, or a "
+            "stack.toml:2:11: monitor.queries: queries light: expected monitor, paper, heavy, or a "
             "file such as desk.toml");
-  EXPECT_EQ(ErrorOf("[tables]"), "stack.toml:1: tables: expected at least one table");
+  EXPECT_EQ(ErrorOf("[tables]"), "stack.toml:1:1: tables: expected at least one table");
 }
 
 TEST(StackConfig, RefusesTwoProcessesOfOneName) {
   EXPECT_EQ(ErrorOf("[[rdb]]\n[[rdb]]\nport = 5012"),
-            "stack.toml:1: rdb: the name rdb is taken by another process: give it a name");
+            "stack.toml:1:1: rdb: the name rdb is taken by another process: give it a name");
 }
 
 // Goal: the examples are correct. Method: every key of examples/stack.toml is known, and values
@@ -311,14 +316,78 @@ default = "gzip"
 
 TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nrdb = \"two\"\n"),
-            "stack.toml:3: eod.rdb: expected the name of an rdb of this file, found \"two\"");
-  EXPECT_EQ(ErrorOf("[[rdb]]\n[eod.compression]\ndefault = \"zip\"\n"),
-            "stack.toml:3: eod.compression.default: expected none, ipc, gzip, lz4, snappy or zstd, "
-            "such as "
-            "gzip-6, found \"zip\"");
+            "stack.toml:3:7: eod.rdb: expected the name of an rdb of this file, found \"two\"");
+  EXPECT_EQ(
+      ErrorOf("[[rdb]]\n[eod.compression]\ndefault = \"zip\"\n"),
+      "stack.toml:3:11: eod.compression.default: expected none, ipc, gzip, lz4, snappy or zstd, "
+      "such as "
+      "gzip-6, found \"zip\"");
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nretry_s = 0\n"),
-            "stack.toml:3: eod.retry_s: expected a number above 0");
-  EXPECT_EQ(ErrorOf("[eod]\n"), "stack.toml:1: eod: expected an [rdb] that writes, found none");
+            "stack.toml:3:11: eod.retry_s: expected a number above 0");
+  EXPECT_EQ(ErrorOf("[eod]\n"), "stack.toml:1:1: eod: expected an [rdb] that writes, found none");
+}
+
+ConfigErrors ErrorsOf(const std::string& text) {
+  const std::string path = testing::TempDir() + "stack_config_test_errors.toml";
+  std::ofstream(path) << text;
+  ConfigErrors found = FindConfigErrors(path);
+  std::remove(path.c_str());
+  for (std::string& error : found.errors) {
+    if (error.starts_with(path)) error.erase(0, path.size() + 1);
+  }
+  return found;
+}
+
+TEST(FindConfigErrors, FindsThemAllInTheOrderOfLines) {
+  const ConfigErrors found = ErrorsOf(R"([stack]
+log_level = "loud"
+[tables]
+trade = "time p, sym s"
+quote = "time q"
+[tickerplant]
+prot = 5010
+batch_ms = "often"
+[[rdb]]
+port = 70000
+[rdb.placement]
+default = "pmem"
+[hdb]
+port = true
+)");
+  EXPECT_THAT(found.errors,
+              ElementsAre(testing::StartsWith("2:13: stack.log_level: expected one of debug"),
+                          testing::StartsWith("5:9: tables.quote: "),
+                          "7:1: tickerplant.prot: unknown key, did you mean port?",
+                          testing::StartsWith("8:12: tickerplant.batch_ms: expected a number"),
+                          testing::StartsWith("10:8: rdb[0].port: expected an integer"),
+                          testing::StartsWith("12:11: rdb[0].placement.default: expected one of"),
+                          testing::StartsWith("14:8: hdb.port: expected an integer")));
+  EXPECT_FALSE(found.may_hide_more);
+}
+
+// A tier whose kind is unknown has no kind afterwards, which is not a second error; nor is it one
+// that the placement names a tier which was removed with it.
+TEST(FindConfigErrors, ReportsNoConsequences) {
+  const ConfigErrors found = ErrorsOf(R"([[rdb]]
+[rdb.tier.pmem]
+kind = "pmm"
+path = "/x"
+[rdb.placement]
+default = "pmem"
+[hdb]
+port = "x"
+)");
+  EXPECT_THAT(found.errors, ElementsAre(testing::StartsWith("3:8: rdb[0].tier.pmem.kind: "),
+                                        testing::StartsWith("8:8: hdb.port: ")));
+  EXPECT_TRUE(found.may_hide_more);
+}
+
+TEST(FindConfigErrors, IsEmptyForARightFileAndNamesOneThatIsNotThere) {
+  EXPECT_TRUE(ErrorsOf("[tickerplant]\n").errors.empty());
+  const ConfigErrors found = FindConfigErrors("/no/file.toml");
+  ASSERT_EQ(found.errors.size(), 1u);
+  EXPECT_TRUE(found.errors[0].starts_with("/no/file.toml: ")) << found.errors[0];
+  EXPECT_EQ(ErrorsOf("a = = 1\n").errors.size(), 1u);
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ TEST(Profile, NamesThePlaceOfWhatIsWrong) {
   const auto error = [](std::string_view text) {
     return std::string(Message(ParseProfile(text, "p.toml").status()));
   };
-  EXPECT_THAT(error("rate = -1\n"), HasSubstr("p.toml:1: rate: expected a number above 0"));
-  EXPECT_THAT(error("speed = 1\n"), HasSubstr("p.toml:1: speed: unknown key"));
+  EXPECT_THAT(error("rate = -1\n"), HasSubstr("p.toml:1:8: rate: expected a number above 0"));
+  EXPECT_THAT(error("speed = 1\n"), HasSubstr("p.toml:1:1: speed: unknown key"));
   EXPECT_THAT(error("rate = 5\n[[phase]]\nseconds = 1\nrate = 1\n"),
               HasSubstr("rate: expected either this or [[phase]]"));
   EXPECT_THAT(error("[[phase]]\nseconds = 1\n"), HasSubstr("an update in one of them"));

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "monitor/question_text.h"
+#include "tests/support/without_column.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -25,11 +26,11 @@ QuerySet Parsed(std::string_view text) {
 // Returns the error for a file whose query is in lines 1 to 3 and whose client starts at line 4.
 std::string ClientError(std::string_view keys) {
   const std::string text = fmt::format("{}[[client]]\n{}", kQuery, keys);
-  return std::string(Message(ParseQuerySet(text, "q.toml").status()));
+  return WithoutColumn(std::string(Message(ParseQuerySet(text, "q.toml").status())));
 }
 std::string QueryError(std::string_view keys) {
   const std::string text = fmt::format("[[query]]\n{}", keys);
-  return std::string(Message(ParseQuerySet(text, "q.toml").status()));
+  return WithoutColumn(std::string(Message(ParseQuerySet(text, "q.toml").status())));
 }
 
 TEST(QuerySet, ReadsAFile) {

@@ -3,6 +3,7 @@
 
     base <- mem <- table <- disk <- query, wire <- serve <- the processes <- loadtest <- cli
 
+backup, above disk and wire, is used by cli alone.
 The processes are the rows of cli/process_table.h.
 
 An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
@@ -33,7 +34,8 @@ MAY_INCLUDE = {
     "serve": {"base", "mem", "table", "disk", "query", "wire"},
     **{process: set(LIBRARIES) for process in PROCESSES},
     "loadtest": set(LIBRARIES + PROCESSES),
-    "cli": set(LIBRARIES + PROCESSES + ["loadtest"]),
+    "backup": {"base", "mem", "table", "disk", "wire"},
+    "cli": set(LIBRARIES + PROCESSES + ["backup", "loadtest"]),
 }
 # Subfolders that are layers as well, lowest first; those of one entry may include one another.
 PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language"]], "loadtest": [["report"]]}

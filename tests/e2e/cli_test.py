@@ -35,7 +35,8 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
-        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
+        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["backup"],
+                        ["restore"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
                         ["hdb", "generate"], ["hdb", "balance"]):
             with self.subTest(command=command):
@@ -99,11 +100,46 @@ class CommandLineTest(stack.StackTest):
         for command in (["up", str(path)], ["tickerplant", "--config", str(path)]):
             done = self.run_program(*command)
             self.assertEqual(2, done.returncode)
-            self.assertIn(f"{path}:2: tickerplant.prot: unknown key, did you mean port?", done.stderr)
+            self.assertIn(f"{path}:2:1: tickerplant.prot: unknown key, did you mean port?", done.stderr)
         path.write_text("[tickerplant]\n")
         done = self.run_program("rdb", "--config", str(path))
         self.assertEqual(2, done.returncode)
         self.assertIn("no [rdb]", done.stderr)
+
+    def test_check_shows_every_error_or_what_a_stack_would_use(self):
+        path = self.folder / "stack.toml"
+        path.write_text("[tickerplant]\nprot = 5010\nbatch_ms = \"x\"\n[[rdb]]\nport = -1\n")
+        done = self.run_program("check", str(path))
+        self.assertEqual((2, ""), (done.returncode, done.stdout))
+        self.assertEqual(["2:1: tickerplant.prot", "3:12: tickerplant.batch_ms", "5:8: rdb[0].port"],
+                         [":".join(line.removeprefix(f"{path}:").split(":")[:3]) for line in done.stderr.splitlines()])
+        done = self.run_program("check", str(path), "--json")
+        self.assertEqual((False, 3), ((found := json.loads(done.stdout))["valid"], len(found["errors"])))
+
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            path.write_text(f"[tickerplant]\nport = {port}\n[[rdb]]\nport = 0\n"
+                            '[rdb.tier.dram]\nsize = "64MiB"\n[hdb]\nport = 0\n')
+            done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        for said in (f"127.0.0.1:{port} (now: ", "rdb rdb: tier dram, dram, 64.0 MiB", "1,000,000 rows of each table",
+                     f"{self.folder / 'data'}, "):
+            self.assertIn(said, done.stdout)
+        self.assertFalse((self.folder / "data").exists())
+        found = json.loads(self.run_program("check", str(path), "--data", str(self.folder / "data"), "--json").stdout)
+        trade = next(table for table in found["tables"] if table["table"] == "trade")
+        # time, sym, price, size, stop, cond, ex: a symbol takes 5 bytes in a message and 8 in a partition.
+        self.assertEqual((8 + 5 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["log_bytes"])
+        self.assertEqual((8 + 8 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["partition_bytes"])
+
+        path.write_text("[tickerplant]\nport = 5010\n[[rdb]]\nport = 5010\n")
+        done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+        self.assertEqual(1, done.returncode)
+        self.assertIn("rdb: port 5010 is also that of tickerplant", done.stderr)
+        (self.folder / "file").touch()
+        done = self.run_program("check", str(path), "--data", str(self.folder / "file" / "data"))
+        self.assertEqual(1, done.returncode)
+        self.assertIn("is not a directory", done.stderr)
 
     def test_failure_exits_1(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

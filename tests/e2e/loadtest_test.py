@@ -177,7 +177,7 @@ class LoadTest(stack.StackTest):
                                 (["--matrix", "paper-test3"], "expected paper-test1 or paper-test2"),
                                 (["--matrix", "paper-test1", "--stack", "dram"], "no --stack"),
                                 (["busy"], "expected march2020,"),
-                                ([str(profile)], "wrong.toml:2: speed: unknown key"),
+                                ([str(profile)], "wrong.toml:2:1: speed: unknown key"),
                                 (["--queries", "light"], "expected monitor, paper, heavy,"),
                                 (["--prestress-quotes", "4000000000"], "has room for")):
             with self.subTest(arguments=arguments):

@@ -99,9 +99,9 @@ class PlacementTest(stack.StackTest):
             done = self.run_program("tiers", str(path), "--json", "--rows", "1")
             return done.returncode, done.stderr
 
-        self.assertEqual((2, f"{path}:4: rdb[0].placement.quot: no table \"quot\": expected default, index, "
+        self.assertEqual((2, f"{path}:4:8: rdb[0].placement.quot: no table \"quot\": expected default, index, "
                           "query, or one of trade, quote\n"), run("[rdb.placement]\nquot = 'dram'\n"))
-        self.assertEqual((0, f"warning: {path}:3: rdb[0].tier.t: this tier is declared, and nothing is placed "
+        self.assertEqual((0, f"warning: {path}:3:1: rdb[0].tier.t: this tier is declared, and nothing is placed "
                           "in it\n"), run("[rdb.tier.t]\nkind='filesystem'\npath='/no/directory'\nsize='1GiB'\n"))
         code, said = run("[rdb.tier.t]\nkind='filesystem'\npath='/no/directory'\nsize='1GiB'\n"
                          "[rdb.placement]\ndefault='t'\n")
