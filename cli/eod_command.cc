@@ -11,6 +11,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/tls_config.h"
 #include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
 #include "wire/client.h"
@@ -120,13 +121,12 @@ absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& b
 absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
                                   : config.tickerplant
-                                      ? fmt::format("{}:{}", config.tickerplant->listener.host,
-                                                    config.tickerplant->listener.port)
+                                      ? wire::AddressOf(config.tickerplant->listener).ToString()
                                       : "127.0.0.1:5010";
   std::string rdb = options.rdb;
   for (const rdb::RdbMainOptions& each : config.rdbs) {
     if (rdb.empty() && each.end_of_day) {
-      rdb = fmt::format("{}:{}", each.listener.host, each.listener.port);
+      rdb = wire::AddressOf(each.listener).ToString();
     }
   }
   if (rdb.empty() && options.config.empty()) {
@@ -217,6 +217,7 @@ int RunEod(const EodOptions& options) {
   if (!config.ok()) return Failed(config.status(), kExitWrongUsage);
   InitLogging("eod", config->log_level);
   RestrictFileAccess(config->readable_by);
+  if (const absl::Status tls = UseTls(*config); !tls.ok()) return Failed(tls, kExitWrongUsage);
   if (!options.date) {
     const absl::Status ended = EndDay(options, *config);
     return ended.ok() ? 0 : Failed(ended, absl::IsInvalidArgument(ended) ? kExitWrongUsage : 1);

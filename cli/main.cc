@@ -103,7 +103,7 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       "query", "Send q expressions to processes: one expression, a script, or a shell");
   command
       .add_option("address", options.address,
-                  "HOST:PORT, :PORT or unix:PATH; separate several by commas")
+                  "HOST:PORT, :PORT, tcps://HOST:PORT or unix:PATH; separate several by commas")
       ->required();
   auto* question = command.add_option(
       "q", options.query,
@@ -123,6 +123,10 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   csv->excludes(json);
   command.add_option("--user", options.user,
                      "User name; the password is read from TICKSTACK_PASSWORD");
+  command.add_option("--ca", options.tls.ca,
+                     "For tcps://: file of the certificates to trust (default: the system's)");
+  command.add_option("--server-name", options.tls.server_name,
+                     "For tcps://: name in the server's certificate (default: HOST)");
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
       ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });

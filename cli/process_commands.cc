@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/status.h"
 #include "cli/listener_config.h"
 #include "cli/process_table.h"
+#include "cli/tls_config.h"
 
 namespace tickstack::cli {
 namespace {
@@ -95,6 +97,10 @@ void AddProcessCommand(CLI::App& app, StackConfig& config, const ProcessKind& ki
     if (flags_known) flags_known();
     action = [&config, flags, process] {
       BeginProcess(config, *flags, process->name());
+      if (const absl::Status tls = UseTls(config); !tls.ok()) {
+        LogError("process ends error=\"{}\"", Message(tls));
+        return EXIT_FAILURE;
+      }
       return process->Run(config);
     };
   });

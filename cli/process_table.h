@@ -24,6 +24,7 @@
 #include "rdb/rdb_main.h"
 #include "table/schema.h"
 #include "tickerplant/tickerplant_main.h"
+#include "wire/tls_context.h"
 
 namespace tickstack::cli {
 
@@ -34,6 +35,7 @@ struct StackConfig {
   LogLevel log_level = LogLevel::kInfo;
   bool restart = true;  // True: `up` restarts a process that died.
   FileAccess readable_by = FileAccess::kOwner;
+  wire::TlsClientOptions tls_client;  // How all processes connect.
 
   std::vector<Schema> schemas;           // `[tables]`, or the default tables; then those of bars.
   std::vector<aggengine::BarSpec> bars;  // `[[aggengine.bars]]` and the default ones.

@@ -30,6 +30,7 @@ std::chrono::milliseconds TimeoutOf(const QueryOptions& options, double otherwis
 }
 
 absl::StatusOr<std::unique_ptr<QueryServers>> ConnectTo(const QueryOptions& options) {
+  if (options.tls.is_set()) TS_RETURN_IF_ERROR(wire::SetTlsClientOptions(options.tls));
   wire::ClientOptions client;
   client.user = options.user;
   if (const char* password = std::getenv("TICKSTACK_PASSWORD")) client.password = password;

@@ -6,15 +6,18 @@
 #include <string>
 
 #include "cli/query_output.h"
+#include "wire/tls_context.h"
 
 namespace tickstack::cli {
 
 struct QueryOptions {
-  std::string address;  // `host:port`, `:port` or `unix:PATH`; several are separated by commas.
-  std::string query;    // A q expression; `-`: read from stdin; empty: shell or script.
-  std::string file;     // A script, whose statements are evaluated one after the other.
+  // `host:port`, `:port`, `tcps://host:port` or `unix:PATH`; several are separated by commas.
+  std::string address;
+  std::string query;  // A q expression; `-`: read from stdin; empty: shell or script.
+  std::string file;   // A script, whose statements are evaluated one after the other.
   OutputFormat format = OutputFormat::kText;
   std::string user;  // The password is in the environment variable TICKSTACK_PASSWORD.
+  wire::TlsClientOptions tls;
   std::optional<double> timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
 };
 

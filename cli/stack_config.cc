@@ -16,6 +16,7 @@
 #include "cli/eod_config.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
+#include "cli/tls_config.h"
 #include "table/keyed_table.h"
 
 namespace tickstack::cli {
@@ -102,6 +103,7 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_RETURN_IF_ERROR(CheckStackTiers(
       root, config.rdbs, config.aggengine ? config.aggengine->state.name : "", config.warnings));
   TS_RETURN_IF_ERROR(ReadEndOfDay(root, config.hdb ? config.hdb->name : "", config.rdbs));
+  TS_RETURN_IF_ERROR(ReadTls(root, config));
   TS_RETURN_IF_ERROR(file.CheckUnusedKeys());
   TS_RETURN_IF_ERROR(CheckNames(root, config));
   SetData(config, config.data);
@@ -192,7 +194,7 @@ void ResolveAddresses(StackConfig& config) {
     for (const ListedProcess& listed : all) {
       const wire::ListenerOptions& listener = listed.process->listener();
       if (listed.process->name() == address) {
-        return fmt::format("{}:{}", listener.host, listener.port);
+        return wire::AddressOf(listener).ToString();
       }
     }
     return address;

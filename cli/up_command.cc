@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<ListedProcess>& p
 // Feeds that no monitor of the stack starts, start at once.
 void StartFeeds(StackConfig& config) {
   for (feed::FeedOptions& feed : config.feeds) {
-    const std::string address = fmt::format("{}:{}", feed.listener.host, feed.listener.port);
+    const std::string address = wire::AddressOf(feed.listener).ToString();
     const bool monitor_starts_it = std::ranges::any_of(
         config.monitors,
         [&address](const monitor::MonitorOptions& monitor) { return monitor.feed == address; });
@@ -104,8 +104,9 @@ std::string PageOf(StackConfig& config) {
     const bool better = page.empty() || (kind->role == std::string_view("rdb") && !is_rdb);
     if (!wire::AnswersHttp(listener) || !better) continue;
     const bool v6 = listener.host.find(':') != std::string::npos;
-    page = fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", listener.host, v6 ? "]" : "",
-                       listener.port);
+    page =
+        fmt::format("{}://{}{}{}:{}/", listener.tls == wire::TlsUse::kRequired ? "https" : "http",
+                    v6 ? "[" : "", listener.host, v6 ? "]" : "", listener.port);
     is_rdb = kind->role == std::string_view("rdb");
   }
   return page;

@@ -9,6 +9,7 @@ find_package(spdlog 1.10 REQUIRED CONFIG)                    # logs
 find_package(CLI11 2.1 REQUIRED CONFIG)                      # the command line
 find_package(tomlplusplus 3.3 REQUIRED CONFIG)               # stack.toml
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)             # --json output and the ready file
+find_package(OpenSSL 3.0 REQUIRED)                           # TLS
 find_package(GTest 1.12 REQUIRED CONFIG)                     # tests
 find_package(benchmark 1.7 REQUIRED CONFIG)                  # benchmarks
 

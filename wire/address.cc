@@ -5,9 +5,13 @@
 #include "base/status.h"
 
 namespace tickstack::wire {
+namespace {
+constexpr std::string_view kTlsScheme = "tcps://";
+}
 
 std::string Address::ToString() const {
-  return is_unix() ? "unix:" + unix_path : fmt::format("{}:{}", host, port);
+  if (is_unix()) return "unix:" + unix_path;
+  return fmt::format("{}{}:{}", tls ? kTlsScheme : "", host, port);
 }
 
 absl::StatusOr<Address> ParseAddress(std::string_view text) {
@@ -20,10 +24,12 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
     }
     return Address{"", 0, std::string(path)};
   }
-  const size_t colon = text.rfind(':');
-  const std::string_view digits = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  const bool tls = text.starts_with(kTlsScheme);
+  const std::string_view where = text.substr(tls ? kTlsScheme.size() : 0);
+  const size_t colon = where.rfind(':');
+  const std::string_view digits = colon == std::string_view::npos ? where : where.substr(colon + 1);
   std::string_view host =
-      colon == std::string_view::npos ? std::string_view() : text.substr(0, colon);
+      colon == std::string_view::npos ? std::string_view() : where.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
   unsigned port = 0;
@@ -31,9 +37,12 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
   if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
       port > 65535) {
     return InvalidArgument(
-        "address '{}': expected HOST:PORT with a port of 0 to 65535, or unix:PATH", text);
+        "address '{}': expected HOST:PORT with a port of 0 to 65535, tcps://HOST:PORT for TLS, or "
+        "unix:PATH",
+        text);
   }
-  return Address{host.empty() ? "127.0.0.1" : std::string(host), static_cast<uint16_t>(port), ""};
+  return Address{host.empty() ? "127.0.0.1" : std::string(host), static_cast<uint16_t>(port), "",
+                 tls};
 }
 
 }  // namespace tickstack::wire

@@ -8,12 +8,14 @@
 
 namespace tickstack::wire {
 
-// Where a process listens or is found: `host:port`, `:port` (this machine), `unix:PATH`, or
-// `unix:@NAME` for Linux' abstract sockets (kdb+ listens on `unix:@/tmp/kx.PORT`).
+// Where a process listens or is found: `host:port`, `:port` (this machine), `tcps://host:port` with
+// TLS, `unix:PATH`, or `unix:@NAME` for Linux' abstract sockets (kdb+ listens on
+// `unix:@/tmp/kx.PORT`).
 struct Address {
   std::string host;       // Empty for a Unix socket.
   uint16_t port = 0;      // 0 when listening: the kernel chooses.
   std::string unix_path;  // Empty for TCP; starts with '@' for an abstract socket.
+  bool tls = false;       // Connect with TLS. A listener's options say whether it takes it.
 
   bool is_unix() const { return !unix_path.empty(); }
   std::string ToString() const;

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "wire/address.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
+#include "wire/tls_transport.h"
 
 namespace tickstack::wire {
 
@@ -25,12 +27,18 @@ struct ListenerOptions {
   std::optional<bool> http = std::nullopt;
   // Origins whose pages may open WebSockets, as CheckOrigin takes them.
   std::vector<std::string> http_origins = {};
+  // TLS on the port; not on Unix sockets.
+  TlsUse tls = TlsUse::kOff;
+  TlsServerOptions tls_files = {};
   int ready_fd = -1;     // Pipe to the parent; wire/heartbeat.h says what is written to it.
   int heartbeat_ms = 0;  // Interval of heartbeats on ready_fd; 0: none.
 };
 
 // True if the listener answers HTTP: the value of `http`, or its default.
 bool AnswersHttp(const ListenerOptions& listener);
+
+// Returns the address at which clients find the listener: with TLS if it requires that.
+Address AddressOf(const ListenerOptions& listener);
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& options,

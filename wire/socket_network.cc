@@ -25,6 +25,7 @@
 #include "wire/keep_alive.h"
 #include "wire/listen_on.h"
 #include "wire/socket_address.h"
+#include "wire/tls_transport.h"
 
 namespace tickstack::wire {
 namespace {
@@ -242,6 +243,7 @@ absl::StatusOr<std::unique_ptr<Listener>> SocketNetwork::Listen(EventLoop& loop,
 absl::StatusOr<std::unique_ptr<Transport>> SocketNetwork::Connect(EventLoop& loop,
                                                                   const Address& address,
                                                                   Transport::Waited done) {
+  if (address.tls) return ConnectTls(*this, loop, address, std::move(done));
   TS_ASSIGN_OR_RETURN(const SocketAddress to, ToSocketAddress(address));
   const Protocol::endpoint endpoint(to.get(), to.size());
   auto transport = std::make_unique<SocketTransport>(loop, Protocol::socket(loop.context()));

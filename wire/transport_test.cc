@@ -16,6 +16,8 @@
 #include "wire/event_loop.h"
 #include "wire/simulation.h"
 #include "wire/socket_network.h"
+#include "wire/tls_for_test.h"
+#include "wire/tls_transport.h"
 
 namespace tickstack::wire {
 namespace {
@@ -26,14 +28,28 @@ using ErrorCode = Transport::ErrorCode;
 
 constexpr int64_t kNine = 9 * 3600 * kNsPerSecond;
 
-// The contract of Transport, for each network; the parameter is true for sockets.
-class TransportTest : public testing::TestWithParam<bool> {
+enum class Over {
+  kMemory,
+  kSockets,
+  kTls,
+  kPlainBesideTls,  // A listener that takes both.
+};
+
+// The contract of Transport, for each network.
+class TransportTest : public testing::TestWithParam<Over> {
  protected:
   TransportTest() {
     absl::StatusOr<std::unique_ptr<Listener>> listener =
         loop_->network().Listen(*loop_, {"127.0.0.1", 0, ""});
     EXPECT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
+    if (GetParam() != Over::kTls && GetParam() != Over::kPlainBesideTls) return;
+    static const TestCertificates certificates;
+    EXPECT_TRUE(SetTlsClientOptions({.ca = certificates.ca()}).ok());
+    listener_ = MakeTlsListener(
+        std::move(listener_),
+        TlsServerContext::Load(certificates.Issue("server", "IP:127.0.0.1")).value(),
+        GetParam() == Over::kTls ? TlsUse::kRequired : TlsUse::kOptional);
   }
   void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_->RunUntil(done, 20s)); }
   // For what happens without a callback.
@@ -45,7 +61,7 @@ class TransportTest : public testing::TestWithParam<bool> {
       std::this_thread::yield();
     }
   }
-  Address address() const { return {"127.0.0.1", listener_->port(), ""}; }
+  Address address() const { return {"127.0.0.1", listener_->port(), "", GetParam() == Over::kTls}; }
 
   void Connect() {
     bool connected = false;
@@ -58,6 +74,11 @@ class TransportTest : public testing::TestWithParam<bool> {
       server_ = std::move(accepted);
     });
     Until([&] { return connected && server_ != nullptr; });
+    if (GetParam() != Over::kTls) return;
+    // The server has not always finished the handshake when the client has.
+    ErrorCode error;
+    EXPECT_EQ(Write(*client_, {"!"}, &error), 1u);
+    EXPECT_EQ(Read(*server_), "!");
   }
 
   // What one read got: the bytes, or the error's message.
@@ -80,7 +101,7 @@ class TransportTest : public testing::TestWithParam<bool> {
 
   EventLoop on_sockets_;
   Simulation simulation_{kNine};
-  EventLoop* const loop_ = GetParam() ? &on_sockets_ : &simulation_.loop();
+  EventLoop* const loop_ = GetParam() == Over::kMemory ? &simulation_.loop() : &on_sockets_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<Transport> client_, server_;
 };
@@ -205,9 +226,24 @@ TEST_P(TransportTest, OneListensAtAnAddress) {
             absl::StatusCode::kUnavailable);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, TransportTest, testing::Bool(), [](const auto& parameter) {
-  return parameter.param ? "Sockets" : "Memory";
-});
+std::string NameOfOver(const testing::TestParamInfo<Over>& over) {
+  switch (over.param) {
+    case Over::kMemory:
+      return "Memory";
+    case Over::kSockets:
+      return "Sockets";
+    case Over::kTls:
+      return "Tls";
+    case Over::kPlainBesideTls:
+      return "PlainBesideTls";
+  }
+  return "";
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, TransportTest,
+                         testing::Values(Over::kMemory, Over::kSockets, Over::kTls,
+                                         Over::kPlainBesideTls),
+                         NameOfOver);
 
 class SimulationTest : public testing::Test {
  protected:

@@ -181,8 +181,11 @@ def message(kind, body):
 class Connection:
     """A connection past its handshake. Threads: one at a time."""
 
-    def __init__(self, port, host="127.0.0.1", user="test", password="", capability=3, timeout=30.0):
+    def __init__(self, port, host="127.0.0.1", user="test", password="", capability=3, timeout=30.0, tls=None):
+        """`tls`: an ssl.SSLContext to connect with."""
         self.socket = socket.create_connection((host, port), timeout)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.sendall(f"{user}:{password}".encode() + bytes([capability, 0]))
         answer = self.socket.recv(1)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""A stack whose ports require TLS: its own processes, kdb+ clients, pages and tools work over it, and who does not speak
+it, or shows the wrong certificate, is refused while capture goes on."""
+
+import json
+import pathlib
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_ipc, stack  # noqa: E402
+
+DATE = "2020.03.09"
+ROWS = 20_000
+CONFIG = """
+[tls]
+listen = "{listen}"
+certificate = "{folder}/server.pem"
+key = "{folder}/server.key"
+ca = "{folder}/ca.pem"
+{more}
+[tickerplant]
+batch_ms = 10
+[[rdb]]
+[aggengine]
+[hdb]
+[eod]
+retry_s = 0.1
+[monitor]
+query_ms = 50
+progress_s = 0
+[feed]
+rate = 0
+rows = {rows}
+"""
+
+
+class TlsTest(stack.StackTest):
+    def openssl(self, *arguments):
+        done = subprocess.run(["openssl", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+
+    def issue(self, name, names, ca="ca"):
+        """Writes NAME.pem and NAME.key, signed by `ca`; without names, a root that signs itself."""
+        key = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-subj",
+               f"/CN={name}")
+        if not names:
+            self.openssl(*key, "-x509", "-days", "2", "-out", f"{name}.pem")
+            return
+        self.openssl(*key, "-out", f"{name}.csr")
+        (self.folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial",
+                     "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem")
+
+    def setUp(self):
+        super().setUp()
+        self.issue("ca", None)
+        self.issue("server", "IP:127.0.0.1,DNS:localhost")
+        self.trusting = ssl.create_default_context(cafile=str(self.folder / "ca.pem"))
+
+    def up(self, listen, more="", rows=ROWS):
+        return self.start_stack(CONFIG.format(listen=listen, folder=self.folder, more=more, rows=rows), "--date", DATE)
+
+    def ask(self, running, name, query, tls):
+        with kdb_ipc.Connection(running.port(name), tls=tls) as connection:
+            return connection.call(query)
+
+    def rows(self, running, tls):
+        try:
+            return self.ask(running, "rdb", "count[trade]+count quote", tls)
+        except kdb_ipc.QError:
+            return 0  # It has no tables yet.
+
+    def test_a_day_over_tls(self):
+        running = self.up("required")
+        stack.wait_until(lambda: self.rows(running, self.trusting) == ROWS, 60, "the rows")
+        stack.wait_until(lambda: self.ask(running, "rdb", "count trade_daily", self.trusting) > 0, 60, "bars")
+        for port in (running.port("rdb"), running.port("tickerplant")):
+            self.assertPlainIsRefused(port)
+        # A page, and the command line.
+        page = urllib.request.urlopen(f"https://localhost:{running.port('rdb')}/?count%20trade", context=self.trusting)
+        self.assertIn("trade", page.read().decode() + page.url)
+        address = f"tcps://localhost:{running.port('rdb')}"
+        done = self.run_program("query", address, "1+1", "--ca", str(self.folder / "ca.pem"))
+        self.assertEqual((0, "2"), (done.returncode, done.stdout.strip()), done.stderr)
+        done = self.run_program("query", address, "1+1")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("certificate", done.stderr)
+        # The end of the day: tickerplant, rdb, hdb and eod all use TLS.
+        config = (running.folder / "stack.toml").read_text().replace("[tickerplant]", f"[tickerplant]\nport = "
+                                                                     f"{running.port('tickerplant')}")
+        config = config.replace("[[rdb]]", f"[[rdb]]\nport = {running.port('rdb')}")
+        (running.folder / "ports.toml").write_text(config)
+        done = self.run_program("eod", "--config", str(running.folder / "ports.toml"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        counts = self.ask(running, "hdb", f"{{[t] exec count i from t where date={DATE}}} each `quote`trade", self.trusting)
+        self.assertEqual(ROWS, sum(counts))
+        self.assertEqual(0, running.stop(), running.log_text())
+        self.assertIn("error=\"the client does not use TLS, which is required\"", self.log_of(running, "rdb"))
+
+    def log_of(self, running, name):
+        return (running.data / "logs" / f"{name}.log").read_text()
+
+    def assertPlainIsRefused(self, port):
+        with self.assertRaises((kdb_ipc.Closed, OSError)):
+            kdb_ipc.Connection(port)
+        with socket.create_connection(("127.0.0.1", port), 10) as plain:
+            plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            try:
+                self.assertEqual(b"", plain.recv(100))
+            except ConnectionError:
+                pass
+
+    def test_clients_show_certificates_if_they_must(self):
+        running = self.up("required", more=f'client_ca = "{self.folder}/ca.pem"')
+        self.issue("client", "DNS:client")
+        self.issue("other_ca", None)
+        self.issue("stranger", "DNS:stranger", ca="other_ca")
+        known, stranger = (ssl.create_default_context(cafile=str(self.folder / "ca.pem")) for _ in range(2))
+        known.load_cert_chain(self.folder / "client.pem", self.folder / "client.key")
+        stranger.load_cert_chain(self.folder / "stranger.pem", self.folder / "stranger.key")
+        # The stack's own processes show theirs.
+        stack.wait_until(lambda: self.rows(running, known) == ROWS, 60, "the rows")
+        for wrong in (stranger, self.trusting):
+            with self.assertRaises((ssl.SSLError, OSError, kdb_ipc.Closed)):
+                self.rows(running, wrong)
+        self.assertEqual(ROWS, self.rows(running, known))
+        self.assertEqual(0, running.stop(), running.log_text())
+        self.assertIn("connection refused host=127.0.0.1", self.log_of(running, "rdb"))
+
+    def test_a_port_for_both(self):
+        running = self.up("optional")
+        stack.wait_until(lambda: running.count("trade") + running.count("quote") == ROWS, 60, "the rows")
+        self.assertEqual(ROWS, self.rows(running, self.trusting))
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_wrong_files_and_keys_are_named(self):
+        (self.folder / "server.key").write_text("no key")
+        config = self.folder / "wrong.toml"
+        config.write_text(CONFIG.format(listen="required", folder=self.folder, more="", rows=1))
+        done = self.run_program("up", str(config), "--data", str(self.folder / "data"), "--ports", "0")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("server.key: expected the private key", done.stderr)
+        config.write_text('[tls]\nlisten = "required"\n[tickerplant]\n')
+        found = json.loads(self.run_program("check", str(config), "--json").stdout)["errors"]
+        self.assertEqual([f"{config}:2:10: tls.listen: needs a certificate and its key, found none"], found)
+
+
+if __name__ == "__main__":
+    stack.main()

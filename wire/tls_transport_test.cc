@@ -1,0 +1,160 @@
+// Goal: sessions begin only between peers that trust each other, and a failure is said by name.
+// Method: a server of logins behind TLS, and clients with right and wrong certificates.
+
+#include "wire/tls_transport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/status.h"
+#include "wire/client.h"
+#include "wire/listener_options.h"
+#include "wire/tls_for_test.h"
+
+namespace tickstack::wire {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+// Answers every request with its own bytes.
+class Echo final : public ServerHandler {
+ public:
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    if (message.kind != MessageKind::kSync) return;
+    connection.Reply(connection.TakeTicket(),
+                     Value::Long(static_cast<int64_t>(message.body.size())));
+    connection.Flush();
+  }
+  void OnClosed(Connection&, const absl::Status&) override {}
+};
+
+class TlsTest : public testing::Test {
+ protected:
+  ~TlsTest() override {
+    if (!thread_.joinable()) return;
+    loop_.Stop();
+    thread_.join();
+  }
+
+  void Serve(const TlsServerOptions& files, TlsUse use = TlsUse::kRequired) {
+    ListenerOptions listener;
+    listener.tls = use;
+    listener.tls_files = files;
+    absl::StatusOr<std::unique_ptr<Server>> server = Listen(loop_, listener, {}, &echo_);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    port_ = server_->port();
+    thread_ = std::thread([this] { loop_.Run(); });
+  }
+  absl::StatusOr<Value> AskOverTls(const TlsClientOptions& options, const Value& request,
+                                   const std::string& host = "127.0.0.1") const {
+    TS_RETURN_IF_ERROR(SetTlsClientOptions(options));
+    return Ask({host, port_, "", true}, request, 10s);
+  }
+  std::string ErrorOf(const TlsClientOptions& options,
+                      const std::string& host = "127.0.0.1") const {
+    return std::string(Message(AskOverTls(options, Value::String("x"), host).status()));
+  }
+
+  const TestCertificates certificates_;
+  const TlsClientOptions trusting_{.ca = certificates_.ca()};
+  Echo echo_;
+  EventLoop loop_;
+  std::unique_ptr<Server> server_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+TEST_F(TlsTest, CarriesSmallAndLargeMessages) {
+  Serve(certificates_.Issue("server", "IP:127.0.0.1"));
+  for (const size_t bytes : {size_t{1}, size_t{16'384}, size_t{40'000'000}}) {
+    const absl::StatusOr<Value> answer =
+        AskOverTls(trusting_, Value::String(std::string(bytes, 'x')));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->as<int64_t>(), static_cast<int64_t>(bytes + 6));
+  }
+}
+
+TEST_F(TlsTest, RefusesServersThatCannotBeTrusted) {
+  Serve(certificates_.Issue("server", "IP:127.0.0.1"));
+  EXPECT_THAT(ErrorOf({.ca = certificates_.other_ca()}), HasSubstr("certificate"));
+  EXPECT_THAT(ErrorOf({}), HasSubstr("certificate"));
+  EXPECT_THAT(ErrorOf({.ca = certificates_.ca(), .server_name = "elsewhere"}),
+              HasSubstr("hostname mismatch"));
+  EXPECT_THAT(ErrorOf(trusting_, "localhost"), HasSubstr("hostname mismatch"));
+  EXPECT_EQ(ErrorOf(trusting_), "");
+}
+
+TEST_F(TlsTest, KnowsAServerByTheNameThatItIsGiven) {
+  Serve(certificates_.Issue("server", "DNS:capture.example"));
+  EXPECT_EQ(ErrorOf({.ca = certificates_.ca(), .server_name = "capture.example"}), "");
+  EXPECT_THAT(ErrorOf(trusting_), HasSubstr("IP address mismatch"));
+}
+
+TEST_F(TlsTest, RefusesAnExpiredCertificate) {
+  Serve(certificates_.Issue("server", "IP:127.0.0.1", -60));
+  EXPECT_THAT(ErrorOf(trusting_), HasSubstr("expired"));
+}
+
+TEST_F(TlsTest, APortMayRequireTlsOrTakeBoth) {
+  Serve(certificates_.Issue("server", "IP:127.0.0.1"), TlsUse::kOptional);
+  EXPECT_EQ(ErrorOf(trusting_), "");
+  EXPECT_TRUE(Ask({"127.0.0.1", port_, ""}, Value::String("x"), 10s).ok());
+}
+
+TEST_F(TlsTest, ClosesPlainClientsIfTlsIsRequired) {
+  Serve(certificates_.Issue("server", "IP:127.0.0.1"));
+  EXPECT_FALSE(Ask({"127.0.0.1", port_, ""}, Value::String("x"), 10s).ok());
+}
+
+TEST_F(TlsTest, DemandsCertificatesOfClients) {
+  TlsServerOptions files = certificates_.Issue("server", "IP:127.0.0.1");
+  files.client_ca = certificates_.ca();
+  Serve(files);
+  EXPECT_THAT(ErrorOf(trusting_), HasSubstr("certificate required"));
+  const TlsServerOptions mine = certificates_.Issue("client", "DNS:client");
+  TlsClientOptions known = trusting_;
+  known.certificate = mine.certificate;
+  known.key = mine.key;
+  EXPECT_EQ(ErrorOf(known), "");
+}
+
+TEST_F(TlsTest, UsesARenewedCertificateWithoutARestart) {
+  const TlsServerOptions files = certificates_.Issue("server", "IP:127.0.0.1", -60);
+  Serve(files);
+  EXPECT_THAT(ErrorOf(trusting_), HasSubstr("expired"));
+  // A file that cannot be used does no harm.
+  {
+    std::ofstream(files.key) << "no key";
+  }
+  std::this_thread::sleep_for(1100ms);  // It looks once a second.
+  EXPECT_THAT(ErrorOf(trusting_), HasSubstr("expired"));
+  certificates_.Issue("server", "IP:127.0.0.1");
+  std::this_thread::sleep_for(1100ms);
+  EXPECT_EQ(ErrorOf(trusting_), "");
+}
+
+TEST_F(TlsTest, NamesTheFileThatIsWrong) {
+  const TlsServerOptions files = certificates_.Issue("server", "IP:127.0.0.1");
+  const TlsServerOptions other = certificates_.Issue("other", "IP:127.0.0.1");
+  const auto error = [](const TlsServerOptions& options) {
+    return std::string(Message(TlsServerContext::Load(options).status()));
+  };
+  EXPECT_THAT(error({"/no/file", files.key, ""}), HasSubstr("/no/file: expected a certificate"));
+  EXPECT_THAT(error({files.certificate, files.certificate, ""}),
+              HasSubstr(files.certificate + ": expected the private key"));
+  EXPECT_THAT(error({files.certificate, other.key, ""}), HasSubstr(other.key));
+  EXPECT_THAT(error({files.certificate, files.key, files.key}), HasSubstr("expected certificates"));
+  EXPECT_EQ(SetTlsClientOptions({.ca = "/no/file"}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tickstack::wire
