@@ -170,7 +170,7 @@ absl::Status Run::CopyFile(const std::string& source, const std::string& path) {
       return absl::OkStatus();
     }
     TS_ASSIGN_OR_RETURN(const File from, File::OpenForReading(source));
-    const absl::Status copied =
+    absl::Status copied =
         CopyWhole(from, path, facts.bytes, facts.changed_ns, Before(path) != nullptr);
     TS_ASSIGN_OR_RETURN(const FileFacts after, FactsOf(source));
     if (copied.ok() && after == facts) return absl::OkStatus();

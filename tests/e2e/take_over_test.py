@@ -295,7 +295,7 @@ class TakeOverTest(stack.StackTest):
         feed = self.start_feed(rate=5000)
         with kdb_ipc.Connection(self.ports["rdb"], timeout=60) as client:
             answer = []
-            thread = threading.Thread(target=lambda: answer.append(client.call("{do[2000000;x+1];x}[42]")))
+            thread = threading.Thread(target=lambda: answer.append(client.call("{do[700000;x+1];x}[42]")))
             thread.start()
             stack.wait_until(lambda: self.ask(".rdb.stats[]")["queries_running"] > 1, 60, "the query")
             self.take_over("rdb")

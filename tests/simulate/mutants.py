@@ -23,7 +23,7 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).resolve().with_name("mutants")
 FOLDERS = (
-    "aggengine backup base bench cli cmake disk docs examples feed fuzz hdb loadtest mem monitor query rdb "
+    "aggengine backup base bench cli cmake disk docs examples feed fuzz hdb loadtest mem monitor packaging query rdb "
     "serve table tests third_party tickerplant wire"
 ).split()
 LIFE_SECONDS = 20  # A life that takes longer has hung.
