@@ -20,6 +20,7 @@ namespace tickstack {
 
 struct ConfigTable::Document {
   std::string name;
+  Config::Place place = Config::Place::kLine;
   toml::table root;
   std::map<const toml::table*, std::set<std::string, std::less<>>> asked;
 };
@@ -49,6 +50,12 @@ struct Unit {
   double factor;
 };
 
+// Returns `line`, or `line:column`.
+std::string PositionText(const toml::source_position& position, Config::Place place) {
+  return place == Config::Place::kLine ? fmt::format("{}", position.line)
+                                       : fmt::format("{}:{}", position.line, position.column);
+}
+
 // Parses a number from 0 on and its unit; nullopt if it is neither, or does not fit 63 bits.
 template <size_t N>
 std::optional<int64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& units,
@@ -72,7 +79,8 @@ std::optional<int64_t> ParseWithUnit(std::string_view text, const std::array<Uni
   return std::nullopt;
 }
 
-void CollectUnused(const std::string& file, const toml::table& table, const std::string& path,
+void CollectUnused(const std::string& file, Config::Place place, const toml::table& table,
+                   const std::string& path,
                    const std::map<const toml::table*, std::set<std::string, std::less<>>>& asked,
                    std::vector<std::pair<toml::source_index, std::string>>& errors) {
   static const std::set<std::string, std::less<>> kNone;
@@ -84,15 +92,16 @@ void CollectUnused(const std::string& file, const toml::table& table, const std:
       const std::string nearest = NearestName(key.str(), {known.begin(), known.end()});
       const toml::source_index line = key.source().begin.line;
       errors.emplace_back(
-          line, fmt::format("{}:{}: {}: unknown key{}", file, line, name,
-                            nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest)));
+          line,
+          fmt::format("{}:{}: {}: unknown key{}", file, PositionText(key.source().begin, place),
+                      name, nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest)));
     } else if (const toml::table* inner = node.as_table()) {
-      CollectUnused(file, *inner, name, asked, errors);
+      CollectUnused(file, place, *inner, name, asked, errors);
     } else if (const toml::array* array = node.as_array()) {
       for (size_t i = 0; i < array->size(); ++i) {
         const toml::table* element = (*array)[i].as_table();
         if (element != nullptr)
-          CollectUnused(file, *element, fmt::format("{}[{}]", name, i), asked, errors);
+          CollectUnused(file, place, *element, fmt::format("{}[{}]", name, i), asked, errors);
       }
     }
   }
@@ -123,18 +132,19 @@ const void* ConfigTable::Find(std::string_view key) const {
   return AsTable(table_)->get(key);
 }
 
-std::string ConfigTable::Place(std::string_view key) const {
+std::string ConfigTable::PlaceOf(std::string_view key) const {
   const toml::node* node = table_ == nullptr ? nullptr : AsTable(table_)->get(key);
   if (node == nullptr) node = AsTable(table_);
   const std::string name = Dotted(path_, key);
   if (node == nullptr || node->source().begin.line == 0) {
     return fmt::format("{}: {}", document_->name, name);
   }
-  return fmt::format("{}:{}: {}", document_->name, node->source().begin.line, name);
+  return fmt::format("{}:{}: {}", document_->name,
+                     PositionText(node->source().begin, document_->place), name);
 }
 
 absl::Status ConfigTable::ErrorAt(std::string_view key, std::string_view what) const {
-  return InvalidArgument("{}: {}", Place(key), what);
+  return InvalidArgument("{}: {}", PlaceOf(key), what);
 }
 
 absl::Status ConfigTable::Mismatch(std::string_view key, std::string_view expected) const {
@@ -280,9 +290,10 @@ absl::StatusOr<Config> Config::Load(const std::string& path) {
   return Parse(text.str(), path);
 }
 
-absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view name) {
+absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view name, Place place) {
   auto document = std::make_shared<ConfigTable::Document>();
   document->name = name;
+  document->place = place;
   try {
     document->root = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
@@ -296,7 +307,7 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view nam
 absl::Status Config::CheckUnusedKeys() const {
   const ConfigTable::Document& document = *root_.document_;
   std::vector<std::pair<toml::source_index, std::string>> errors;
-  CollectUnused(document.name, document.root, "", document.asked, errors);
+  CollectUnused(document.name, document.place, document.root, "", document.asked, errors);
   if (errors.empty()) return absl::OkStatus();
   std::sort(errors.begin(), errors.end());
   std::string message;

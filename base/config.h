@@ -78,7 +78,7 @@ class ConfigTable {
       : document_(std::move(document)), table_(table), path_(std::move(path)) {}
   // Returns the key's TOML node; nullptr if absent. Records the key as read.
   const void* Find(std::string_view key) const;
-  std::string Place(std::string_view key) const;
+  std::string PlaceOf(std::string_view key) const;
   absl::Status Mismatch(std::string_view key, std::string_view expected) const;
   absl::Status ReadInteger(std::string_view key, int64_t min, int64_t max,
                            std::optional<int64_t>* value) const;
@@ -91,9 +91,13 @@ class ConfigTable {
 // Threads: one at a time, since reading records which keys were read.
 class Config {
  public:
+  // How errors name a place: `stack.toml:12: rdb.port`, or `users:12:8: users.bob.query`.
+  enum class Place { kLine, kLineAndColumn };
+
   static absl::StatusOr<Config> Load(const std::string& path);
   // `name` names the file in errors.
-  static absl::StatusOr<Config> Parse(std::string_view text, std::string_view name);
+  static absl::StatusOr<Config> Parse(std::string_view text, std::string_view name,
+                                      Place place = Place::kLine);
 
   const ConfigTable& root() const { return root_; }
 
