@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -61,6 +62,7 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
       .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
       ->capture_default_str();
   AddListenerFlags(command, listener);
+  AddSecurityFlags(command, config.security);
   command
       .add_option("--log-level", flags->log_level,
                   "Lowest level to log: debug, info, warn, error or off")
@@ -95,7 +97,10 @@ void AddProcessCommand(CLI::App& app, StackConfig& config, const ProcessKind& ki
     if (flags_known) flags_known();
     action = [&config, flags, process] {
       BeginProcess(config, *flags, process->name());
-      return process->Run(config);
+      const absl::Status secure = BeginSecurity(config, process->listener());
+      if (secure.ok()) return process->Run(config);
+      LogError("{} ends error=\"{}\"", process->name(), Message(secure));
+      return EXIT_FAILURE;
     };
   });
 }

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "wire/authenticator.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
@@ -25,6 +27,10 @@ struct ListenerOptions {
   std::optional<bool> http = std::nullopt;
   // Origins whose pages may open WebSockets, as CheckOrigin takes them.
   std::vector<std::string> http_origins = {};
+  // Decides who may log in; nullptr: everyone.
+  std::shared_ptr<Authenticator> authenticator = nullptr;
+  // True: listens beyond loopback although everyone may log in.
+  bool insecure = false;
   int ready_fd = -1;     // Pipe to the parent; wire/heartbeat.h says what is written to it.
   int heartbeat_ms = 0;  // Interval of heartbeats on ready_fd; 0: none.
 };
@@ -32,6 +38,13 @@ struct ListenerOptions {
 // True if the listener answers HTTP: the value of `http`, or its default.
 bool AnswersHttp(const ListenerOptions& listener);
 
+// True if only this machine can connect to a host of this name.
+bool IsLoopback(std::string_view host);
+
+// Returns kFailedPrecondition if other machines could connect and everyone might log in.
+absl::Status CheckReach(const ListenerOptions& listener);
+
+// Errors: those of Server::Listen and CheckReach.
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& options,
                                                ServerHandler* handler);
