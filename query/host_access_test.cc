@@ -1,6 +1,6 @@
 // Goal: no expression reaches the host: no shell, file, socket, library, environment variable or
-// process. Method: each documented form in which q does so must be an error by name, here and within
-// strings, lambdas and traps' bodies; and a file that all of them would write must not appear.
+// process. Method: each documented form in which q does so must be an error by name, here and
+// within strings and lambdas; and a file that all of them would write must not appear.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

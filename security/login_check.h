@@ -85,7 +85,7 @@ class LoginCheck final : public wire::Authenticator {
     std::string user;
     std::string password;
     std::string hash;
-    std::string address;  // Of the first attempt.
+    std::string address;  // The first attempt's.
     std::vector<Attempt> attempts;
   };
 

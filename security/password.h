@@ -37,7 +37,8 @@ absl::StatusOr<std::string> HashPassword(std::string_view password, const HashCo
 // 1 GiB or 16 passes, which every login would pay.
 absl::StatusOr<HashCost> CostOfHash(std::string_view hash);
 
-// True if the hash is the password's. Blocks for the hash's time, whatever the result. Threads: any.
+// True if the hash is the password's. Blocks for the hash's time, whatever the result. Threads:
+// any.
 bool VerifyPassword(const std::string& hash, std::string_view password);
 
 // Returns 256 random bits as 43 letters, digits, `-` and `_`.

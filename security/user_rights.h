@@ -1,7 +1,7 @@
 #pragma once
 
 // The rights of a client that has logged in, and their checks. Each denial is an error that begins
-// with `access:`, and a line of the audit log (security/audit_log.h), as is each administrative act.
+// with `access:`. Denials and administrative acts are logged (security/audit_log.h).
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@ bool HasRows(const Value& value) {
   return value.type() == Type::kTable || value.type() == Type::kDict || value.is_list();
 }
 
-// True for the names of a process itself, such as `.u.i`, and for that of an hdb's partition column.
+// True for names of the process itself, such as `.u.i`, and for an hdb's partition column.
 bool IsOfTheProcess(std::string_view name) {
   constexpr std::array<std::string_view, 4> kPartitionColumns = {"date", "month", "year", "int"};
   return name.starts_with('.') ||

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who may log in at a server, and what the server's handler then knows about that client. The wire
-// only carries it: security/ has the policy.
+// Decides which clients may log in at a server, and with which rights. The wire only carries the
+// rights: security/ has the policy.
 
 #include <functional>
 #include <memory>
