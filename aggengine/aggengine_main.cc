@@ -37,6 +37,7 @@ absl::Status Run(AggEngineMainOptions options) {
                       wire::ParseAddress(options.tickerplant));
   service_options.subscriber.client.connection.max_message_bytes = options.max_message_bytes;
   service_options.subscriber.client.user = options.name;
+  service_options.subscriber.client.is_link = true;
   service_options.subscriber.read_log_file = options.read_log_file;
   service_options.publish_ns = static_cast<int64_t>(options.publish_ms * 1e6);
   service_options.gap_ns = static_cast<int64_t>(options.publish_gap_ms * 1e6);

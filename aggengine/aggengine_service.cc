@@ -94,8 +94,10 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
       timer_(loop),
       due_timer_(loop),
       // Answers include all received rows.
-      queries_(&clock_, {{".agg.stats", [this] { return engine_->Stats(); }}},
-               [this] { engine_->TakeAdded(); }) {
+      queries_(
+          &clock_,
+          {{".agg.stats", [this] { return engine_->Stats(); }, serve::LoopQueries::Effect::kReads}},
+          [this] { engine_->TakeAdded(); }) {
   engine_->OnProgress([this] {
     if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();

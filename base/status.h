@@ -6,8 +6,8 @@
 // A message has place, found and expected: `sym2020.03.09: message at byte 4096: 3 columns, table
 // quote has 8`. Each code has one meaning: kInvalidArgument (the caller's values), kNotFound,
 // kDataLoss (a checksum or count disagrees), kResourceExhausted (a limit was reached), kUnavailable
-// (a peer is away; retry), kUnimplemented (a q expression outside the subset), kInternal (the
-// system refused a call).
+// (a peer is away; retry), kPermissionDenied (a client may not do that), kUnimplemented (a q
+// expression outside the subset), kInternal (the system refused a call).
 
 #include <fmt/format.h>
 
@@ -37,6 +37,7 @@ TS_STATUS_MAKER(NotFound, absl::NotFoundError)
 TS_STATUS_MAKER(DataLoss, absl::DataLossError)
 TS_STATUS_MAKER(ResourceExhausted, absl::ResourceExhaustedError)
 TS_STATUS_MAKER(Unavailable, absl::UnavailableError)
+TS_STATUS_MAKER(PermissionDenied, absl::PermissionDeniedError)
 TS_STATUS_MAKER(Unimplemented, absl::UnimplementedError)
 TS_STATUS_MAKER(Internal, absl::InternalError)
 TS_STATUS_MAKER(FailedPrecondition, absl::FailedPreconditionError)

@@ -38,7 +38,9 @@ struct DayCounts {
 
 absl::StatusOr<Value> Ask(const std::string& where, const std::string& what) {
   TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(where));
-  return wire::Ask(address, Value::String(what), kAskTimeout);
+  wire::ClientOptions client;
+  client.is_link = true;
+  return wire::Ask(address, Value::String(what), kAskTimeout, client);
 }
 
 // Returns the value of a key in a dictionary from symbols to longs.
@@ -136,6 +138,7 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   if (rdb.empty()) {
     return InvalidArgument("{}: no rdb writes days: expected a section [eod]", options.config);
   }
+  TS_RETURN_IF_ERROR(BeginLinks(config, /*may_create=*/false));
   TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
   TS_ASSIGN_OR_RETURN(const int32_t date, DateOf(tickerplant));
   const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");
@@ -202,6 +205,7 @@ absl::StatusOr<StackConfig> ConfigOf(const EodOptions& options) {
     config.schemas = DefaultSchemas();
   }
   if (options.data) SetData(config, *options.data);
+  if (!options.credentials.empty()) config.security.credentials = options.credentials;
   return config;
 }
 

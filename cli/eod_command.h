@@ -13,6 +13,7 @@ namespace tickstack::cli {
 struct EodOptions {
   std::string config;               // Path of the stack.toml; empty: the default configuration.
   std::optional<std::string> data;  // Data directory; nullopt: from the configuration.
+  std::string credentials;          // Path of a file to log in with; empty: the configuration's.
   std::string tickerplant;          // host:port; empty: from the configuration.
   std::string rdb;  // host:port of the rdb that writes; empty: from the configuration.
   double timeout_s = 600;

@@ -30,6 +30,7 @@
 #include "cli/report_command.h"
 #include "cli/tiers_command.h"
 #include "cli/up_command.h"
+#include "cli/user_command.h"
 #include "cli/version_command.h"
 #include "loadtest/load_test.h"
 
@@ -121,8 +122,12 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       ->excludes(json)
       ->excludes(csv);
   csv->excludes(json);
-  command.add_option("--user", options.user,
-                     "User name; the password is read from TICKSTACK_PASSWORD");
+  auto* user = command.add_option("--user", options.user,
+                                  "User name; the password is read from TICKSTACK_PASSWORD");
+  command
+      .add_option("--credentials", options.credentials,
+                  "File with the line user:password (mode 0600), instead of --user")
+      ->excludes(user);
   command.add_option("--ca", options.tls.ca,
                      "For tcps://: file of the certificates to trust (default: the system's)");
   command.add_option("--server-name", options.tls.server_name,
@@ -130,6 +135,53 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
       ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });
+}
+
+void AddUsersFileOptions(CLI::App& command, UserOptions& options) {
+  auto* config = command.add_option("--config", options.config,
+                                    "Stack configuration whose [security] names the users file");
+  command.add_option("--users", options.users, "Users file")->excludes(config);
+}
+
+void AddUserRightsOptions(CLI::App& command, UserOptions& options) {
+  const auto add = [&command](const std::string& flag, std::vector<std::string>& target,
+                              const std::string& help) {
+    command.add_option(flag, target, help)->delimiter(',')->allow_extra_args(false);
+  };
+  add("--group", options.groups, "Groups whose rights the user has, separated by commas");
+  add("--publish", options.publish, "Tables to which the user may publish; '*': all");
+  add("--subscribe", options.subscribe, "Tables to which the user may subscribe; '*': all");
+  add("--symbols", options.symbols, "Symbols of those tables (default: all)");
+  add("--query", options.query, "Tables that the user may query; '*': all");
+  command.add_flag("--administer", options.administer,
+                   "Let the user end days, reload databases, start feeds and the like");
+}
+
+void AddUserCommand(CLI::App& app, UserOptions& options, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("user", "Add, remove or list users, or change their passwords");
+  command.require_subcommand(1);
+  const auto add = [&](const std::string& name, const std::string& help,
+                       int (*run)(const UserOptions&)) -> CLI::App& {
+    CLI::App& sub = *command.add_subcommand(name, help);
+    AddUsersFileOptions(sub, options);
+    sub.callback([&action, &options, run] { action = [&options, run] { return run(options); }; });
+    return sub;
+  };
+  const std::string reads = "; reads the password from the terminal or stdin";
+  CLI::App& added = add("add", "Add a user" + reads, RunUserAdd);
+  CLI::App& passwd = add("passwd", "Change a password" + reads, RunUserPasswd);
+  CLI::App& removed = add("remove", "Remove a user", RunUserRemove);
+  CLI::App& list = add("list", "List users and their rights", RunUserList);
+  for (CLI::App* sub : {&added, &passwd, &removed}) {
+    sub->add_option("name", options.name, "Name of the user")->required();
+  }
+  for (CLI::App* sub : {&added, &passwd}) {
+    sub->add_flag("--token", options.token,
+                  "Draw the password, and print it as a bearer token for HTTP: NAME.PASSWORD");
+  }
+  AddUserRightsOptions(added, options);
+  list.add_flag("--json", options.json, "Print one JSON object per user");
 }
 
 void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
@@ -151,6 +203,8 @@ void AddEodCommand(CLI::App& app, EodOptions& options, Action& action) {
   command.add_option("--data", options.data, "Data directory (default: from the configuration)");
   command.add_option("--tickerplant", options.tickerplant,
                      "Address of the tickerplant (default: from the configuration)");
+  command.add_option("--credentials", options.credentials,
+                     "File with the line user:password to log in with (default: the stack's own)");
   command.add_option("--rdb", options.rdb,
                      "Address of the rdb that writes the day (default: from the configuration)");
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for the day to be written")
@@ -367,6 +421,7 @@ int Main(const std::vector<std::string>& given) {
   CompareOptions compare;
   LogOptions log;
   HdbToolOptions hdb_tools;
+  UserOptions user;
   AddUpCommand(app, up, action);
   AddCheckCommand(app, check, action);
   AddBackupCommand(app, backup, action);
@@ -382,6 +437,7 @@ int Main(const std::vector<std::string>& given) {
   AddCompareCommand(app, compare, action);
   AddLogCommand(app, log, action);
   AddHdbTools(app, hdb_tools, action);
+  AddUserCommand(app, user, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {
     return RefuseSubcommand(app, args[0]);
   }

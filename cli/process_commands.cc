@@ -63,6 +63,7 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
       .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
       ->capture_default_str();
   AddListenerFlags(command, listener);
+  AddSecurityFlags(command, config.security);
   command
       .add_option("--log-level", flags->log_level,
                   "Lowest level to log: debug, info, warn, error or off")
@@ -97,11 +98,11 @@ void AddProcessCommand(CLI::App& app, StackConfig& config, const ProcessKind& ki
     if (flags_known) flags_known();
     action = [&config, flags, process] {
       BeginProcess(config, *flags, process->name());
-      if (const absl::Status tls = UseTls(config); !tls.ok()) {
-        LogError("process ends error=\"{}\"", Message(tls));
-        return EXIT_FAILURE;
-      }
-      return process->Run(config);
+      absl::Status secure = UseTls(config);
+      if (secure.ok()) secure = BeginSecurity(config, process->listener());
+      if (secure.ok()) return process->Run(config);
+      LogError("{} ends error=\"{}\"", process->name(), Message(secure));
+      return EXIT_FAILURE;
     };
   });
 }

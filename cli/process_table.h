@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/logging.h"
 #include "cli/process_kind.h"
+#include "cli/security_config.h"
 #include "feed/feed_main.h"
 #include "hdb/hdb_main.h"
 #include "monitor/monitor_main.h"
@@ -36,6 +37,7 @@ struct StackConfig {
   bool restart = true;  // True: `up` restarts a process that died.
   FileAccess readable_by = FileAccess::kOwner;
   wire::TlsClientOptions tls_client;  // How all processes connect.
+  SecurityConfig security;            // `[security]`
 
   std::vector<Schema> schemas;           // `[tables]`, or the default tables; then those of bars.
   std::vector<aggengine::BarSpec> bars;  // `[[aggengine.bars]]` and the default ones.

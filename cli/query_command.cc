@@ -18,6 +18,7 @@
 #include "cli/query_shell.h"
 #include "cli/query_words.h"
 #include "disk/parquet.h"
+#include "security/credentials_file.h"
 
 namespace tickstack::cli {
 namespace {
@@ -31,9 +32,7 @@ std::chrono::milliseconds TimeoutOf(const QueryOptions& options, double otherwis
 
 absl::StatusOr<std::unique_ptr<QueryServers>> ConnectTo(const QueryOptions& options) {
   if (options.tls.is_set()) TS_RETURN_IF_ERROR(wire::SetTlsClientOptions(options.tls));
-  wire::ClientOptions client;
-  client.user = options.user;
-  if (const char* password = std::getenv("TICKSTACK_PASSWORD")) client.password = password;
+  TS_ASSIGN_OR_RETURN(const wire::ClientOptions client, LoginOf(options));
   return QueryServers::Connect(options.address, client);
 }
 
@@ -99,6 +98,20 @@ absl::Status CheckParquet(const QueryOptions& options, size_t servers) {
 }
 
 }  // namespace
+
+absl::StatusOr<wire::ClientOptions> LoginOf(const QueryOptions& options) {
+  wire::ClientOptions client;
+  client.user = options.user;
+  if (!options.credentials.empty()) {
+    TS_ASSIGN_OR_RETURN(const security::FileCredentials file,
+                        security::LoadCredentials(options.credentials));
+    client.user = file.user;
+    client.password = file.password.text();
+  } else if (const char* password = std::getenv("TICKSTACK_PASSWORD")) {
+    client.password = password;
+  }
+  return client;
+}
 
 int RunQuery(const QueryOptions& options) {
   absl::StatusOr<std::unique_ptr<QueryServers>> servers = ConnectTo(options);

@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "cli/query_output.h"
+#include "wire/client.h"
 #include "wire/tls_context.h"
 
 namespace tickstack::cli {
@@ -16,10 +18,14 @@ struct QueryOptions {
   std::string query;  // A q expression; `-`: read from stdin; empty: shell or script.
   std::string file;   // A script, whose statements are evaluated one after the other.
   OutputFormat format = OutputFormat::kText;
-  std::string user;  // The password is in the environment variable TICKSTACK_PASSWORD.
+  std::string user;         // The password is in the environment variable TICKSTACK_PASSWORD.
+  std::string credentials;  // Path of a file with the line user:password, instead of both.
   wire::TlsClientOptions tls;
   std::optional<double> timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
 };
+
+// Returns how to log in. Errors: those of security::LoadCredentials.
+absl::StatusOr<wire::ClientOptions> LoginOf(const QueryOptions& options);
 
 // Queries processes that speak kdb+ IPC and prints the answers to stdout: of one question, of the
 // statements of a script (also of stdin, if that is not a terminal), or of a shell (query_shell.h).

@@ -147,11 +147,10 @@ class QueryShell {
   }
 
   void ConnectTo(const std::string& addresses) {
-    wire::ClientOptions client;
-    client.user = options_.user;
-    if (const char* password = std::getenv("TICKSTACK_PASSWORD")) client.password = password;
+    const absl::StatusOr<wire::ClientOptions> client = LoginOf(options_);
+    if (!client.ok()) return void(std::printf("%s\n", ErrorText(client.status()).c_str()));
     absl::StatusOr<std::unique_ptr<QueryServers>> servers =
-        QueryServers::Connect(addresses, client);
+        QueryServers::Connect(addresses, *client);
     if (!servers.ok()) return void(std::printf("%s\n", ErrorText(servers.status()).c_str()));
     if ((*servers)->size() > 1 && options_.format == OutputFormat::kCsv) {
       options_.format = OutputFormat::kText;

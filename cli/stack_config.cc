@@ -89,6 +89,8 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("stack"));
   TS_RETURN_IF_ERROR(ReadStack(stack, config));
   TS_RETURN_IF_ERROR(stack.Read("date", &date));
+  TS_ASSIGN_OR_RETURN(const ConfigTable security, root.Table("security"));
+  TS_RETURN_IF_ERROR(ReadSecurity(security, config.security));
   TS_ASSIGN_OR_RETURN(config.schemas, ReadSchemas(root));
   if (root.Has("aggengine")) {
     TS_ASSIGN_OR_RETURN(const ConfigTable aggengine, root.Table("aggengine"));

@@ -85,6 +85,10 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
     spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
     spec.same_program = true;
     for (std::string& flag : process->ChildFlags(config)) spec.command.push_back(std::move(flag));
+    // Not all of them know the data directory.
+    if (const std::string path = CredentialsPath(config); !path.empty()) {
+      spec.command.insert(spec.command.end(), {"--credentials", path});
+    }
     spec.listener = std::move(listeners[i]);
     spec.port = static_cast<uint16_t>(process->listener().port);
     spec.stop_rank = static_cast<int>(kind->stop_rank);
@@ -127,6 +131,9 @@ int RunUp(const UpOptions& options) {
   RestrictFileAccess(config->readable_by);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);
   if (options.parent_fd >= 0) DieWithParent(options.parent_fd);
+  if (const absl::Status secure = CheckSecurity(*config); !secure.ok()) {
+    return End(kExitFailed, secure);
+  }
   absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);
   if (!specs.ok()) return End(kExitFailed, specs.status());
   SupervisorOptions supervisor;

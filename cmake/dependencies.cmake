@@ -36,6 +36,9 @@ add_library(libpmem::libpmem ALIAS PkgConfig::libpmem)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET GLOBAL numa>=2.0)  # memory of a NUMA node
 add_library(numa::numa ALIAS PkgConfig::numa)
 
+pkg_check_modules(libsodium REQUIRED IMPORTED_TARGET GLOBAL libsodium>=1.0.18)  # passwords
+add_library(sodium::sodium ALIAS PkgConfig::libsodium)
+
 # Compression of a database's files.
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
 add_library(zlib::zlib ALIAS PkgConfig::zlib)

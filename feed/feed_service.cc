@@ -79,6 +79,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   static wire::ClientOptions Options() {
     wire::ClientOptions options;
     options.user = "feed";
+    options.is_link = true;
     return options;
   }
 
@@ -99,7 +100,8 @@ FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
                             Start();
                             return Value();
                           }},
-                         {".feed.stats", [this] { return feed_->Stats(clock_.NowNs()); }}}),
+                         {".feed.stats", [this] { return feed_->Stats(clock_.NowNs()); },
+                          serve::LoopQueries::Effect::kReads}}),
       link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
 
 FeedService::~FeedService() { stopped_ = true; }

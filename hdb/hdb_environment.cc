@@ -1,5 +1,6 @@
 #include "hdb/hdb_environment.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -111,15 +112,22 @@ Value HdbEnvironment::Stats() const {
                      Value::Vector(Type::kLong, std::move(values)));
 }
 
+// True for one of kdb+'s system commands, `\l` in the form that kdb+'s rdb sends.
+bool HdbEnvironment::IsReload(std::string_view name, std::span<const Value> args) const {
+  return name == "system" && args.size() == 1 && args[0].type() == Type::kChar &&
+         (args[0].text() == "l ." || args[0].text() == "l " + hdb_->root());
+}
+
+bool HdbEnvironment::Changes(std::string_view name, std::span<const Value> args) {
+  if (name == ".hdb.stats" || name == ".hdb.problems") return false;
+  const std::vector<std::string> names = FunctionNames();
+  return IsReload(name, args) || std::ranges::find(names, name) != names.end();
+}
+
 std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
                                                           std::span<const Value> args) {
-  if (name == "system") {
-    // Knows one of kdb+'s system commands, `\l` in the form that kdb+'s rdb sends.
-    const bool reload = args.size() == 1 && args[0].type() == Type::kChar &&
-                        (args[0].text() == "l ." || args[0].text() == "l " + hdb_->root());
-    if (!reload) return std::nullopt;
-    return Reload();
-  }
+  if (IsReload(name, args)) return Reload();
+  if (name == "system") return std::nullopt;
   const bool ours = name == ".hdb.reload" || name == ".hdb.stats" || name == ".hdb.problems";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);

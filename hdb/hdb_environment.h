@@ -35,6 +35,7 @@ class HdbEnvironment : public query::Environment {
   std::optional<Value> FindValue(std::string_view name) override;
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
+  bool Changes(std::string_view name, std::span<const Value> args) override;
   std::vector<std::string> FunctionNames() override;
   std::vector<std::string> ValueNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }
@@ -43,6 +44,7 @@ class HdbEnvironment : public query::Environment {
   serve::QueryCounters& queries() { return queries_; }
 
  private:
+  bool IsReload(std::string_view name, std::span<const Value> args) const;
   absl::StatusOr<Value> Reload();
   Value Stats() const;
 

@@ -14,6 +14,7 @@ namespace {
 wire::ClientOptions OptionsOfClient() {
   wire::ClientOptions options;
   options.user = "monitor";
+  options.is_link = true;
   return options;
 }
 

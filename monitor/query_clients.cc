@@ -22,6 +22,7 @@ constexpr auto kAskForSymbolsEvery = 1s;
 wire::ClientOptions QueryClientOptions() {
   wire::ClientOptions options;
   options.user = "monitor";
+  options.is_link = true;
   return options;
 }
 

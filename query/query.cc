@@ -102,6 +102,10 @@ std::shared_ptr<const StoredTable> Environment::FindStored(std::string_view) { r
 
 std::optional<Value> Environment::FindValue(std::string_view) { return std::nullopt; }
 
+bool Environment::Changes(std::string_view, std::span<const Value>) { return true; }
+
+absl::Status Environment::Refusal(std::string_view) { return absl::OkStatus(); }
+
 std::vector<std::string> Environment::FunctionNames() { return {}; }
 
 std::vector<std::string> Environment::ValueNames() { return {}; }

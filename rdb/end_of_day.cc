@@ -459,6 +459,7 @@ absl::Status EndOfDay::NotifyHdb() const {
   TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(options_.hdb));
   wire::ClientOptions client;
   client.user = "rdb";
+  client.is_link = true;
   const std::chrono::milliseconds timeout(options_.hdb_timeout_ns / 1'000'000);
   return Annotate(wire::Ask(address, Value::String("\\l ."), timeout, client).status(),
                   options_.hdb);

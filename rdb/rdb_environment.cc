@@ -1,6 +1,7 @@
 #include "rdb/rdb_environment.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -213,6 +214,16 @@ bool IsNothing(std::span<const Value> args) {
 std::vector<std::string> RdbEnvironment::FunctionNames() {
   return {".rdb.stats",    ".rdb.stale",  ".rdb.blocked", ".rdb.latency",
           ".rdb.checksum", ".tier.stats", ".tier.of"};
+}
+
+// `.rdb.latency[`reset]` starts counting again, for all who look at it.
+bool RdbEnvironment::Changes(std::string_view name, std::span<const Value> args) {
+  constexpr std::array<std::string_view, 6> kRead = {".rdb.stats",    ".rdb.stale",  ".rdb.blocked",
+                                                     ".rdb.checksum", ".tier.stats", ".tier.of"};
+  if (name == ".rdb.latency") return !IsNothing(args);
+  const std::vector<std::string> names = FunctionNames();
+  return std::ranges::find(names, name) != names.end() &&
+         std::ranges::find(kRead, name) == kRead.end();
 }
 
 std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,

@@ -37,6 +37,7 @@ class RdbEnvironment : public query::Environment {
   int64_t NowNs() override { return clock_->NowNs(); }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
+  bool Changes(std::string_view name, std::span<const Value> args) override;
 
  private:
   Rdb* const rdb_;

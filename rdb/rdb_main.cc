@@ -199,6 +199,7 @@ absl::StatusOr<wire::SubscriberOptions> SubscriberOptionsOf(const RdbMainOptions
   TS_ASSIGN_OR_RETURN(subscribe.tickerplant, wire::ParseAddress(options.tickerplant));
   subscribe.client.connection.max_message_bytes = options.max_message_bytes;
   subscribe.client.user = options.name;
+  subscribe.client.is_link = true;
   subscribe.read_log_file = options.read_log_file;
   return subscribe;
 }

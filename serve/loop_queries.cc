@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "security/user_rights.h"
+#include "serve/guarded_environment.h"
 #include "serve/loop_answers.h"
 #include "wire/codec.h"
 #include "wire/upd.h"
@@ -21,21 +23,35 @@ std::optional<absl::StatusOr<Value>> LoopQueries::Functions::Call(std::string_vi
   return function->call();
 }
 
+bool LoopQueries::Functions::Changes(std::string_view name, std::span<const Value>) {
+  const auto function = std::ranges::find(functions_, name, &Function::name);
+  return function != functions_.end() && function->effect == Effect::kChanges;
+}
+
 void LoopQueries::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  const security::Access access(connection);
+  if (const absl::Status may = access.TakeRequest(MonotonicNs()); !may.ok()) {
+    if (message.kind == wire::MessageKind::kSync) {
+      AnswerSync(connection, connection.TakeTicket(), may);
+    }
+    return;
+  }
   if (prepare_) prepare_();
-  if (AnswerCall(connection, message)) return;
+  GuardedEnvironment guarded(environment_, access);
+  if (AnswerCall(connection, message, guarded)) return;
   // The client gets the error as its answer, and the process needs no more of it.
-  (void)AnswerOnLoop(connection, message, environment_);
+  (void)AnswerOnLoop(connection, message, guarded);
 }
 
 // Returns false if the message is no call of a function, malformed, or has large arguments, which
 // query::LoopLimits bounds.
-bool LoopQueries::AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message) {
+bool LoopQueries::AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message,
+                             query::Environment& environment) {
   constexpr size_t kCallBytesMax = 4096;
   if (message.body.size() > kCallBytesMax) return false;
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
   if (!name || !wire::Decode(message.body).ok()) return false;
-  const std::optional<absl::StatusOr<Value>> answer = environment_.Call(*name, {});
+  const std::optional<absl::StatusOr<Value>> answer = environment.Call(*name, {});
   if (!answer) return false;
   if (message.kind == wire::MessageKind::kSync) {
     AnswerSync(connection, connection.TakeTicket(), *answer);

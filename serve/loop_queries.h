@@ -5,6 +5,7 @@
 // query::LoopLimits. A list that begins with a function's name, such as (`.feed.stats;()), is a
 // call that needs no evaluation: it is answered however long the thread was delayed.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -23,10 +24,13 @@ namespace tickstack::serve {
 // The handler of the process's server. Threads: the server's loop.
 class LoopQueries final : public wire::ServerHandler {
  public:
+  // What a function does: one that changes the process needs the right to administer.
+  enum class Effect : uint8_t { kChanges, kReads };
   // A function is called as `name[]`; arguments are ignored.
   struct Function {
     std::string_view name;  // Must outlive this, as a literal does.
     std::function<absl::StatusOr<Value>()> call;
+    Effect effect = Effect::kChanges;
   };
 
   // `clock` must outlive this, and so must whatever the functions use. `prepare`, if any, is called
@@ -49,13 +53,15 @@ class LoopQueries final : public wire::ServerHandler {
     std::vector<std::string> FunctionNames() override;
     std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                               std::span<const Value> args) override;
+    bool Changes(std::string_view name, std::span<const Value> args) override;
 
    private:
     const Clock* const clock_;
     const std::vector<Function> functions_;
   };
 
-  bool AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message);
+  static bool AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message,
+                         query::Environment& environment);
 
   Functions environment_;
   const std::function<void()> prepare_;

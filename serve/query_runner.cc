@@ -1,5 +1,6 @@
 #include "serve/query_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "query/columns/errors.h"
+#include "serve/guarded_environment.h"
 #include "wire/codec.h"
 
 namespace tickstack::serve {
@@ -76,14 +78,35 @@ size_t Replies::bytes() const {
 
 absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request,
                                             query::ClientHandle& handle) {
-  query::Limits limits = options_.limits;
-  limits.cancelled = &request.client->gone;
-  if (options_.timeout_ns > 0) {
-    limits.deadline =
-        std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
-  }
+  const security::Access& access = request.client->access;
+  const query::Limits limits = LimitsOf(*request.client);
   std::optional<query::KeptNames>& names = request.client->names;
-  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr, &handle);
+  query::KeptNames* const kept = names ? &*names : nullptr;
+  if (!access.is_restricted()) {
+    return query::EvaluateRequest(asked, *environment_, limits, kept, &handle);
+  }
+  GuardedEnvironment guarded(*environment_, access);
+  return query::EvaluateRequest(asked, guarded, limits, kept, &handle);
+}
+
+// Returns the process's limits, or those of the client where they are lower.
+query::Limits QueryRunner::LimitsOf(const QueryClient& client) const {
+  query::Limits limits = options_.limits;
+  limits.cancelled = &client.gone;
+  int64_t timeout_ns = options_.timeout_ns;
+  if (const security::Grants* const grants = client.access.grants()) {
+    if (grants->query_timeout_ns > 0) {
+      timeout_ns = timeout_ns == 0 ? grants->query_timeout_ns
+                                   : std::min(timeout_ns, grants->query_timeout_ns);
+    }
+    if (grants->query_max_bytes > 0) {
+      limits.max_result_bytes = std::min(limits.max_result_bytes, grants->query_max_bytes);
+    }
+  }
+  if (timeout_ns > 0) {
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  }
+  return limits;
 }
 
 void QueryRunner::Count(const absl::Status& status, const QueryRequest& request) {

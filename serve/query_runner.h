@@ -48,6 +48,7 @@ class QueryRunner {
  private:
   absl::StatusOr<Value> Evaluate(const Value& asked, const QueryRequest& request,
                                  query::ClientHandle& handle);
+  query::Limits LimitsOf(const QueryClient& client) const;
   void Count(const absl::Status& status, const QueryRequest& request);
   void LogIfSlow(const Value& asked, const QueryRequest& request, int64_t began_ns,
                  int64_t ended_ns);

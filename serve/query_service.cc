@@ -157,6 +157,7 @@ void QueryService::OnOpened(wire::Connection& connection) {
   client->peer = connection.peer();
   client->form = connection.form();
   client->facts = FactsOf(connection);
+  client->access = security::Access(connection);
   client->connection = connection.shared_from_this();
   if (!connection.by_http()) client->names.emplace();
   clients_.emplace(connection.id(), std::move(client));
@@ -186,6 +187,11 @@ void QueryService::OnMessage(wire::Connection& connection, const wire::ReceivedM
   QueryRequest request;
   request.body = message.body;
   request.owner = message.owner;
+  const auto client = clients_.find(connection.id());
+  if (client != clients_.end()) {
+    const absl::Status may = client->second->access.TakeRequest(loop_.clock().MonotonicNs());
+    if (!may.ok()) request.refusal = Message(may);
+  }
   if (message.kind == wire::MessageKind::kSync) request.ticket = connection.TakeTicket();
   Push(connection, std::move(request));
 }

@@ -24,6 +24,7 @@
 
 #include "query/language/client_handle.h"
 #include "query/language/kept_names.h"
+#include "security/user_rights.h"
 #include "serve/unread_answers.h"
 #include "wire/connection.h"
 
@@ -47,6 +48,7 @@ struct QueryClient {
   std::string peer{};
   wire::AnswerForm form{};
   query::ClientFacts facts{};
+  security::Access access{};
 
   // The names that the client assigned. Used by the thread that evaluates its request. nullopt for
   // clients of HTTP, because several may share a connection.

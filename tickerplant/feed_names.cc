@@ -36,16 +36,29 @@ std::string Describe(const FeedNames::Owner& owner) {
                      Printable(owner.user), instance, FormatTimestamp(owner.since_ns), owner.epoch);
 }
 
-absl::Status FeedNames::CheckRoom() const {
+absl::Status FeedNames::CheckRoom(uint64_t connection) const {
+  const auto own = owned_.find(connection);
+  if (own != owned_.end() && own->second >= kNamesOfOneMax) {
+    return ResourceExhausted("limit: this connection owns {} names of feeds, at most {}",
+                             own->second, kNamesOfOneMax);
+  }
   if (owners_.size() < kNamesMax) return absl::OkStatus();
   return ResourceExhausted("limit: {} names of feeds are in use, at most {}", owners_.size(),
                            kNamesMax);
+}
+
+// Counts that a connection owns one name less.
+void FeedNames::Disown(uint64_t connection) {
+  const auto own = owned_.find(connection);
+  if (own != owned_.end() && --own->second == 0) owned_.erase(own);
 }
 
 FeedNames::Owner& FeedNames::Own(std::string_view name, std::string_view instance,
                                  const Sender& sender) {
   ++changes_;
   Owner& owner = owners_[name];
+  Disown(owner.connection);  // 0, which owns nothing, if the name is new.
+  ++owned_[sender.connection];
   owner = {.connection = sender.connection,
            .instance = std::string(instance),
            .epoch = ++epochs_,
@@ -62,7 +75,7 @@ absl::StatusOr<FeedNames::Grant> FeedNames::Claim(std::string_view name, std::st
   TS_RETURN_IF_ERROR(CheckLength("a feed's instance", instance, kInstanceBytesMax));
   const auto held = owners_.find(name);
   if (held == owners_.end()) {
-    TS_RETURN_IF_ERROR(CheckRoom());
+    TS_RETURN_IF_ERROR(CheckRoom(sender.connection));
     Own(name, instance, sender);
     return Grant{.changed = true};
   }
@@ -82,7 +95,7 @@ absl::StatusOr<FeedNames::Grant> FeedNames::Claim(std::string_view name, std::st
 
 absl::Status FeedNames::CheckSender(std::string_view name, uint64_t connection) const {
   const auto held = owners_.find(name);
-  if (held == owners_.end()) return CheckRoom();
+  if (held == owners_.end()) return CheckRoom(connection);
   const Owner& owner = held->second;
   if (owner.connection == connection) return absl::OkStatus();
   return owner.taken_from == connection ? Taken(name, owner) : Held(name, owner);
@@ -100,6 +113,7 @@ void FeedNames::OnAccepted(std::string_view name, const Sender& sender) {
 
 void FeedNames::OnConnectionGone(uint64_t connection) {
   ++changes_;
+  owned_.erase(connection);
   absl::erase_if(owners_, [&](const auto& entry) { return entry.second.connection == connection; });
 }
 

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/string_map.h"
@@ -34,6 +35,7 @@ namespace tickstack::tickerplant {
 class FeedNames {
  public:
   static constexpr size_t kNamesMax = 10'000;       // Limit on names owned at one time.
+  static constexpr size_t kNamesOfOneMax = 1'000;   // Limit on names owned by one connection.
   static constexpr size_t kNameBytesMax = 256;      // Limit on a name's length.
   static constexpr size_t kInstanceBytesMax = 128;  // Limit on an instance's length.
 
@@ -92,11 +94,13 @@ class FeedNames {
   uint64_t changes() const { return changes_; }
 
  private:
-  absl::Status CheckRoom() const;
+  absl::Status CheckRoom(uint64_t connection) const;
+  void Disown(uint64_t connection);
   Owner& Own(std::string_view name, std::string_view instance, const Sender& sender);
 
   const Clock* clock_;
   StringMap<Owner> owners_;
+  absl::flat_hash_map<uint64_t, size_t> owned_;  // Number of names by connection.
   uint64_t epochs_ = 0;
   uint64_t changes_ = 0;
   Counters counters_;

@@ -122,11 +122,16 @@ TEST_F(FeedNamesTest, BoundsWhatComesFromOutside) {
   EXPECT_FALSE(
       names_.Claim(std::string(FeedNames::kNameBytesMax + 1, 'x'), "a", false, Of(1)).ok());
   for (size_t i = 0; i < FeedNames::kNamesMax; ++i) {
-    ASSERT_TRUE(names_.Claim(fmt::format("n{}", i), "a", false, Of(1)).ok());
+    const uint64_t connection = 10 + i / FeedNames::kNamesOfOneMax;
+    ASSERT_TRUE(names_.Claim(fmt::format("n{}", i), "a", false, Of(connection)).ok());
   }
+  EXPECT_THAT(std::string(Message(Claim(10, "a").status())),
+              StartsWith("limit: this connection owns 1000 names"));
   EXPECT_THAT(std::string(Message(Claim(2, "a").status())), StartsWith("limit: 10000 names"));
   EXPECT_THAT(WhyMayNotSend(2), StartsWith("limit: "));
-  names_.OnConnectionGone(1);
+  for (uint64_t connection = 10; connection < 20; ++connection) {
+    names_.OnConnectionGone(connection);
+  }
   EXPECT_TRUE(names_.Names().empty());
   EXPECT_TRUE(Claim(2, "a").ok());
 }

@@ -174,9 +174,11 @@ absl::StatusOr<size_t> Tickerplant::TableOf(std::optional<std::string_view> name
 }
 
 absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
-                                   const std::shared_ptr<const void>& owner) {
+                                   const std::shared_ptr<const void>& owner,
+                                   const std::vector<bool>* allowed) {
   const absl::Status status = [&]() -> absl::Status {
     TS_ASSIGN_OR_RETURN(const size_t table, TableOf(wire::PeekUpdTable(body)));
+    if (allowed != nullptr && !(*allowed)[table]) return NotAllowed(table);
     wire::UpdView upd;
     TS_RETURN_IF_ERROR(decoder_.Decode(body, &upd, options_.schemas[table].columns.size()));
     return Stage(table, upd, upd.x, owner, {}, 0);
@@ -191,11 +193,17 @@ std::optional<std::string_view> Tickerplant::FeedOf(std::span<const std::byte> b
   return call->feed;
 }
 
+absl::Status Tickerplant::NotAllowed(size_t table) const {
+  return PermissionDenied("{}", options_.schemas[table].table);
+}
+
 absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
-                                           const std::shared_ptr<const void>& owner) {
+                                           const std::shared_ptr<const void>& owner,
+                                           const std::vector<bool>* allowed) {
   const absl::Status status = [&]() -> absl::Status {
     TS_ASSIGN_OR_RETURN(const NumberedCall call, ParseNumberedCall(body));
     TS_ASSIGN_OR_RETURN(const size_t table, TableOf(call.table));
+    if (allowed != nullptr && !(*allowed)[table]) return NotAllowed(table);
     wire::RowsView rows;
     TS_RETURN_IF_ERROR(decoder_.DecodeX(call.x, &rows, options_.schemas[table].columns.size()));
     return Stage(table, rows, call.x, owner, call.feed, call.row);

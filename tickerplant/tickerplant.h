@@ -79,11 +79,15 @@ class Tickerplant {
 
   // Stages `(verb; `table; x)`. `owner` keeps the body alive. kInvalidArgument if it does not fit;
   // the message begins with q's word for the error: `type`, `length` or the unknown table's name.
-  absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner);
+  // `allowed`, if not null, says of each table whether the sender may publish to it: if not,
+  // kPermissionDenied, with the table's name. Cost of that: a bit test.
+  absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner,
+                        const std::vector<bool>* allowed = nullptr);
   // Stages `(verb; `feed; row; `table; x)`. Drops rows that were logged before. kInvalidArgument
   // also for a gap in the row numbers.
   absl::Status StageNumberedUpd(std::span<const std::byte> body,
-                                const std::shared_ptr<const void>& owner);
+                                const std::shared_ptr<const void>& owner,
+                                const std::vector<bool>* allowed = nullptr);
   // Returns the feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
   static std::optional<std::string_view> FeedOf(std::span<const std::byte> body);
 
@@ -170,6 +174,7 @@ class Tickerplant {
   std::vector<int64_t> RowsByTable(const StringMap<wire::TableRows>& feeds,
                                    std::string_view feed) const;
   absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);
+  absl::Status NotAllowed(size_t table) const;
   absl::StatusOr<std::vector<size_t>> ColumnOrder(const Schema& schema,
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);

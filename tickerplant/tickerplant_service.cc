@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "query/columns/errors.h"
+#include "security/user_rights.h"
 #include "serve/loop_answers.h"
 #include "tickerplant/verbs.h"
 #include "wire/codec.h"
@@ -30,6 +31,13 @@ constexpr std::chrono::milliseconds kFeedSilentMax{30'000};
 
 FeedNames::Sender SenderOf(const Connection& connection) {
   return {.connection = connection.id(), .peer = connection.peer(), .user = connection.user()};
+}
+
+// Returns the error of rows that the sender may not publish, and logs it. Returns other results
+// unchanged.
+absl::Status DenialOf(const Connection& sender, absl::Status staged) {
+  if (!absl::IsPermissionDenied(staged)) return staged;
+  return security::Access(sender).Deny(fmt::format("publish to {}", Message(staged)));
 }
 
 // (`.u.err; text), for a feed whose rows are refused.
@@ -75,6 +83,12 @@ TickerplantService::~TickerplantService() = default;
 
 void TickerplantService::OnOpened(Connection& connection) {
   connections_.emplace(connection.id(), connection.shared_from_this());
+  const security::Grants* const grants = security::Access(connection).grants();
+  if (grants == nullptr || grants->publish.all) return;
+  std::vector<bool>& allowed = may_publish_[connection.id()];
+  for (const Schema& schema : tickerplant_->schemas()) {
+    allowed.push_back(grants->publish.Has(schema.table));
+  }
 }
 
 void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedMessage& message) {
@@ -116,9 +130,17 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   }
 }
 
-absl::Status TickerplantService::StagePlain(Connection&, std::span<const std::byte> body,
+// Returns which tables the sender may publish to; nullptr: all of them. Cost: a comparison if no
+// sender is restricted, else a look-up by connection.
+const std::vector<bool>* TickerplantService::AllowedTables(const Connection& sender) const {
+  if (sender.rights() == nullptr || may_publish_.empty()) return nullptr;
+  const auto found = may_publish_.find(sender.id());
+  return found == may_publish_.end() ? nullptr : &found->second;
+}
+
+absl::Status TickerplantService::StagePlain(Connection& sender, std::span<const std::byte> body,
                                             const std::shared_ptr<const void>& owner) {
-  return tickerplant_->StageUpd(body, owner);
+  return DenialOf(sender, tickerplant_->StageUpd(body, owner, AllowedTables(sender)));
 }
 
 absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<const std::byte> body,
@@ -128,10 +150,11 @@ absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<con
   const bool same = sender.id() == last_sender_.connection &&
                     feed_names_.changes() == last_sender_.changes &&
                     AsText(body).starts_with(AsText(last_sender_.begin));
-  if (same) return tickerplant_->StageNumberedUpd(body, owner);
+  const std::vector<bool>* const allowed = AllowedTables(sender);
+  if (same) return DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed));
   const std::optional<std::string_view> feed = Tickerplant::FeedOf(body);
   if (feed) TS_RETURN_IF_ERROR(feed_names_.MaySend(*feed, sender.id()));
-  TS_RETURN_IF_ERROR(tickerplant_->StageNumberedUpd(body, owner));
+  TS_RETURN_IF_ERROR(DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed)));
   if (!feed) return absl::OkStatus();
   feed_names_.OnAccepted(*feed, SenderOf(sender));
   const char* const end = feed->data() + feed->size() + 1;  // Includes the NUL.
@@ -167,6 +190,10 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
 
 void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMessage& message) {
   Verbs verbs(*this, connection);
+  if (const absl::Status may = verbs.access().TakeRequest(clock_.MonotonicNs()); !may.ok()) {
+    if (message.kind != MessageKind::kSync) return;
+    return serve::AnswerSync(connection, connection.TakeTicket(), may);
+  }
   serve::LoopAnswer answer = serve::EvaluateOnLoop(connection, message, verbs);
   const absl::Status status = answer.value.status();
   // A feed that numbers its rows learns of a gap however it sends them.
@@ -378,6 +405,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
   feed_windows_.OnConnectionGone(connection.id());
   closers_.OnConnectionGone(connection.id());
   feed_names_.OnConnectionGone(connection.id());
+  may_publish_.erase(connection.id());
   connections_.erase(connection.id());
 }
 

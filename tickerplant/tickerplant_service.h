@@ -82,6 +82,7 @@ class TickerplantService : public wire::ServerHandler {
                           const std::shared_ptr<const void>& owner);
   absl::Status StageNumbered(wire::Connection& sender, std::span<const std::byte> body,
                              const std::shared_ptr<const void>& owner);
+  const std::vector<bool>* AllowedTables(const wire::Connection& sender) const;
   absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
@@ -124,6 +125,8 @@ class TickerplantService : public wire::ServerHandler {
   wire::Timer closing_timer_;
   std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
+  // For connections that may not publish to all tables: whether they may, by the table's index.
+  std::unordered_map<uint64_t, std::vector<bool>> may_publish_;
   std::vector<WaitingAnswer> waiting_;  // Answers to requests with rows that are not logged yet.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
   FeedNames feed_names_{&clock_};

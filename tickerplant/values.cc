@@ -35,7 +35,18 @@ constexpr TickerplantService::Verbs::NamedValue TickerplantService::Verbs::kValu
     {protocol::kVersionValue, &Verbs::Version},
 };
 
+// `.u.w` tells what others subscribe to.
+bool TickerplantService::Verbs::MaySee(std::string_view value) const {
+  const security::Grants* const grants = access_.grants();
+  return value != protocol::kSubscriptions || grants == nullptr || grants->administer;
+}
+
+absl::Status TickerplantService::Verbs::Refusal(std::string_view name) {
+  return MaySee(name) ? absl::OkStatus() : access_.MayAdminister(name);
+}
+
 std::optional<Value> TickerplantService::Verbs::FindValue(std::string_view name) {
+  if (!MaySee(name)) return std::nullopt;
   const auto value = std::ranges::find(kValues, name, &NamedValue::name);
   if (value != std::end(kValues)) return (this->*value->get)();
   if (const int table = plant().FindTable(name); table >= 0) {
@@ -46,7 +57,9 @@ std::optional<Value> TickerplantService::Verbs::FindValue(std::string_view name)
 
 std::vector<std::string> TickerplantService::Verbs::ValueNames() {
   std::vector<std::string> names;
-  for (const NamedValue& value : kValues) names.emplace_back(value.name);
+  for (const NamedValue& value : kValues) {
+    if (MaySee(value.name)) names.emplace_back(value.name);
+  }
   return names;
 }
 

@@ -17,6 +17,7 @@ namespace protocol = wire::protocol;
 namespace {
 
 constexpr size_t kSymbolsMax = 100'000;  // Symbols of one subscription.
+constexpr size_t kCloserBytesMax = 256;  // Bytes of a closer's name.
 
 bool IsName(const Value& value) { return value.is_atom_of(Type::kSymbol); }
 bool IsName(const Value& value, std::string_view name) {
@@ -62,21 +63,23 @@ absl::StatusOr<StringSet> SymbolSet(const Value& value) {
 
 // The verbs with rows come first: FindRows looks at no others.
 constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
-    {protocol::kUpd, "[table;x]", 2, 2, kLogged, &Service::StagePlain},
-    {protocol::kFeedUpd, "[table;x]", 2, 2, kLogged, &Service::StagePlain},
-    {protocol::kNumberedUpd, "[feed;row;table;x]", 4, 4, kLoggedOrRefused, &Service::StageNumbered},
-    {protocol::kSubscribe, "[table;symbols]", 2, 2, kResult, nullptr, &Verbs::SubscribePlain},
-    {protocol::kSubscribeNumbered, "[tables;symbols;how]", 2, 3, kResult, nullptr,
+    {protocol::kUpd, "[table;x]", 2, 2, kLogged, kPublish, &Service::StagePlain},
+    {protocol::kFeedUpd, "[table;x]", 2, 2, kLogged, kPublish, &Service::StagePlain},
+    {protocol::kNumberedUpd, "[feed;row;table;x]", 4, 4, kLoggedOrRefused, kPublish,
+     &Service::StageNumbered},
+    {protocol::kSubscribe, "[table;symbols]", 2, 2, kResult, kSubscribe, nullptr,
+     &Verbs::SubscribePlain},
+    {protocol::kSubscribeNumbered, "[tables;symbols;how]", 2, 3, kResult, kSubscribe, nullptr,
      &Verbs::SubscribeNumbered},
-    {protocol::kFeed, "[name;instance;how]", 1, 3, kResult, nullptr, &Verbs::Feed},
-    {protocol::kFeeds, "[]", 0, 1, kResult, nullptr, &Verbs::Feeds},
-    {protocol::kWindow, "[rows]", 1, 1, kResult, nullptr, &Verbs::Window},
-    {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, nullptr, &Verbs::Log},
-    {protocol::kEnd, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
-    {protocol::kEndOfDay, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
-    {protocol::kCloser, "[name]", 1, 1, kResult, nullptr, &Verbs::AddCloser},
-    {protocol::kClosed, "[name;date]", 2, 2, kResult, nullptr, &Verbs::Closed},
-    {protocol::kStats, "[]", 0, 1, kResult, nullptr, &Verbs::Stats},
+    {protocol::kFeed, "[name;instance;how]", 1, 3, kResult, kPublish, nullptr, &Verbs::Feed},
+    {protocol::kFeeds, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::Feeds},
+    {protocol::kWindow, "[rows]", 1, 1, kResult, kPublish, nullptr, &Verbs::Window},
+    {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, kSubscribe, nullptr, &Verbs::Log},
+    {protocol::kEnd, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
+    {protocol::kEndOfDay, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
+    {protocol::kCloser, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddCloser},
+    {protocol::kClosed, "[name;date]", 2, 2, kResult, kAdminister, nullptr, &Verbs::Closed},
+    {protocol::kStats, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Stats},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {
@@ -101,7 +104,22 @@ std::optional<absl::StatusOr<Value>> TickerplantService::Verbs::Call(std::string
   if (args.size() < verb->arguments_min || args.size() > verb->arguments_max) {
     return InvalidArgument("rank: {}{}, found {} arguments", name, verb->arguments, args.size());
   }
+  if (absl::Status may = CheckRight(*verb); !may.ok()) return may;
   return verb->stage != nullptr ? Stage(*verb, args) : (this->*verb->call)(args);
+}
+
+absl::Status TickerplantService::Verbs::CheckRight(const Verb& verb) const {
+  switch (verb.needs) {
+    case kNothing:
+    case kSubscribe:  // The handlers know of which tables.
+      return absl::OkStatus();
+    case kPublish:
+      return access_.PublishesAnything() ? absl::OkStatus()
+                                         : access_.Deny(fmt::format("call {}", verb.name));
+    case kAdminister:
+      return access_.MayAdminister(verb.name);
+  }
+  return access_.Deny(fmt::format("call {}", verb.name));
 }
 
 std::vector<std::string> TickerplantService::Verbs::FunctionNames() {
@@ -168,6 +186,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscripti
   how.outlet = &service_.OutletOf(sender_);
   for (const std::string& table : tables) {
     if (plant().FindTable(table) < 0) return absl::NotFoundError(table);
+    TS_RETURN_IF_ERROR(access_.MaySubscribe(table, how.symbols));
   }
   std::vector<Value> schemas;
   for (const std::string& table : tables) {
@@ -198,6 +217,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   }
   const std::string_view name = args[0].symbol();
   if (args.size() > 1) {
+    TS_RETURN_IF_ERROR(MayTakeFrom(name));
     TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, takeover));
   }
   // The answer is an acknowledgement, so it excludes rows that a full disk keeps out of the log.
@@ -207,6 +227,16 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+}
+
+// A name that another user owns is taken over only with the right to administer, also by a claim
+// with the owner's instance.
+absl::Status TickerplantService::Verbs::MayTakeFrom(std::string_view feed) const {
+  const FeedNames::Owner* const owner = service_.feed_names_.Find(feed);
+  if (owner == nullptr || owner->user == sender_.user()) return absl::OkStatus();
+  const security::Grants* const grants = access_.grants();
+  if (grants == nullptr || grants->administer) return absl::OkStatus();
+  return access_.Deny(fmt::format("claim feed {}, which {} owns", feed, owner->user));
 }
 
 // `.u.feeds[]`: a table of the owned names and their owners.
@@ -247,6 +277,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Log(Args args) {
     return absl::InvalidArgumentError(
         "type: .u.log[from;bytes;path] takes two longs, and a log's path as .u.L gives it");
   }
+  TS_RETURN_IF_ERROR(access_.MaySubscribeToAll(protocol::kLog));
   const std::string_view path = has_path ? args[2].symbol() : plant().log().path();
   TS_ASSIGN_OR_RETURN(
       ByteBuffer bytes,
@@ -262,6 +293,10 @@ absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {
 absl::StatusOr<Value> TickerplantService::Verbs::AddCloser(Args args) {
   if (!IsName(args[0])) {
     return absl::InvalidArgumentError("type: .u.closer[name] takes a symbol");
+  }
+  if (args[0].symbol().size() > kCloserBytesMax) {
+    return InvalidArgument("length: .u.closer[name]: a name of {} bytes, at most {}",
+                           args[0].symbol().size(), kCloserBytesMax);
   }
   service_.closers_.Add(args[0].symbol(), sender_.id());
   return Value();

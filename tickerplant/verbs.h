@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "query/language/environment.h"
+#include "security/user_rights.h"
 #include "tickerplant/tickerplant_service.h"
 
 namespace tickstack::tickerplant {
@@ -30,11 +31,15 @@ struct TickerplantService::Verb {
     kLoggedOrRefused  // The same, but an async message whose rows are refused gets `.u.err`.
   };
 
+  // The right that a sender needs. A handler that takes tables checks those, too.
+  enum class Needs : uint8_t { kNothing, kPublish, kSubscribe, kAdminister };
+
   std::string_view name;
   std::string_view arguments;  // For error messages, as q writes them: `[table;x]`.
   size_t arguments_min;
   size_t arguments_max;  // `f[]` has one argument, the generic null.
   Answer answer;
+  Needs needs;
   // The handler, one of two: rows are staged as the bytes that arrived, and every other verb is
   // called with its arguments.
   absl::Status (TickerplantService::*stage)(wire::Connection& sender,
@@ -49,22 +54,25 @@ class TickerplantService::Verbs final : public query::Environment {
   using Args = std::span<const Value>;
   using Service = TickerplantService;
   using enum Verb::Answer;
+  using enum Verb::Needs;
 
   // Returns the verb with this name if it stages rows, else nullptr. Cost: a few comparisons.
   static const Verb* FindRows(std::string_view name);
   static bool IsWithoutRows(std::string_view name);  // False for a name that is no verb's.
 
   Verbs(TickerplantService& service, wire::Connection& sender)
-      : service_(service), sender_(sender) {}
+      : service_(service), sender_(sender), access_(sender) {}
 
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override;
   int64_t NowNs() override { return service_.clock_.NowNs(); }
   std::optional<Value> FindValue(std::string_view name) override;
   std::optional<absl::StatusOr<Value>> Call(std::string_view name, Args args) override;
+  absl::Status Refusal(std::string_view name) override;
   std::vector<std::string> FunctionNames() override;
   std::vector<std::string> ValueNames() override;
 
+  const security::Access& access() const { return access_; }
   // True if the request staged rows, which are not logged yet.
   bool has_staged() const { return has_staged_; }
   // The last error of numbered rows; OK if none were refused.
@@ -79,6 +87,9 @@ class TickerplantService::Verbs final : public query::Environment {
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
+  absl::Status CheckRight(const Verb& verb) const;
+  bool MaySee(std::string_view value) const;
+  absl::Status MayTakeFrom(std::string_view feed) const;
 
   // Verbs.
   absl::StatusOr<Value> Stage(const Verb& verb, Args args);
@@ -107,6 +118,7 @@ class TickerplantService::Verbs final : public query::Environment {
 
   TickerplantService& service_;
   wire::Connection& sender_;
+  const security::Access access_;
   bool has_staged_ = false;
   absl::Status refused_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "wire/handshake.h"
+#include "wire/link_credentials.h"
 #include "wire/transport.h"
 
 namespace tickstack::wire {
@@ -56,6 +57,7 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
   Timer timer;                           // Ends an attempt, or a pause.
   std::chrono::milliseconds pause;
   std::shared_ptr<Connection> connection;
+  std::string user;  // As which it logged in last.
   bool stopped = false;
   bool timed_out = false;
 };
@@ -79,7 +81,13 @@ void Client::Impl::Attempt() {
 }
 
 void Client::Impl::SendCredentials() {
-  LogIn(transport, {options.user, options.password, kOurCapability},
+  Credentials credentials{options.user, options.password, kOurCapability};
+  if (options.is_link) {
+    if (std::optional<Credentials> own = LinkCredentials()) credentials = *std::move(own);
+    credentials.capability = kOurCapability;
+  }
+  user = credentials.user;
+  LogIn(transport, credentials,
         [weak = weak_from_this()](const boost::system::error_code& failed, uint8_t capability) {
           const std::shared_ptr<Impl> self = weak.lock();
           if (self == nullptr || self->stopped) return;
@@ -90,6 +98,7 @@ void Client::Impl::SendCredentials() {
                                    : self->timed_out ? "timed out"
                                                      : failed.message()));
         });
+  Wipe(credentials.password);
 }
 
 void Client::Impl::Established(uint8_t capability) {
@@ -99,7 +108,7 @@ void Client::Impl::Established(uint8_t capability) {
   const std::string name = address.is_unix() ? address.ToString() : peer.text;
   connection = Connection::Adopt(std::move(transport), name, capability, peer.local,
                                  options.connection, this);
-  connection->set_user(options.user);
+  connection->set_user(user);
   handler->OnConnected(*connection);
   if (connection != nullptr) connection->Start();
 }

@@ -27,6 +27,9 @@ struct ClientOptions {
   ConnectionOptions connection;
   std::string user;
   std::string password;
+  // True for a link between processes of a stack: logs in with LinkCredentials() if there are any,
+  // instead of `user` and `password`.
+  bool is_link = false;
   std::chrono::milliseconds connect_timeout{5000};  // Connect and handshake together.
   std::chrono::milliseconds first_pause{50};        // Doubles up to `longest_pause`.
   std::chrono::milliseconds longest_pause{2000};

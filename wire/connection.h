@@ -28,6 +28,7 @@
 #include "base/byte_buffer.h"
 #include "table/value.h"
 #include "wire/answer.h"
+#include "wire/authenticator.h"
 #include "wire/event_loop.h"
 #include "wire/ipc.h"
 #include "wire/send_queue.h"
@@ -146,6 +147,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& peer() const { return peer_; }
   const std::string& user() const { return user_; }
   void set_user(std::string user) { user_ = std::move(user); }
+  // What the client may do; nullptr: everything, because the server has no authenticator.
+  const std::shared_ptr<const ClientRights>& rights() const { return rights_; }
+  void set_rights(std::shared_ptr<const ClientRights> rights) { rights_ = std::move(rights); }
   // True if the gateway opened it for a client that speaks HTTP or WebSocket.
   bool by_http() const { return by_http_; }
   void set_by_http() { by_http_ = true; }
@@ -173,6 +177,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string peer_;
   bool by_http_ = false;
   std::string user_;
+  std::shared_ptr<const ClientRights> rights_;
   uint8_t capability_;
   bool local_;
   bool open_ = true;

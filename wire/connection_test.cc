@@ -17,9 +17,11 @@
 
 #include "base/owned_fd.h"
 #include "base/status.h"
+#include "wire/authenticator_for_test.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
+#include "wire/link_credentials.h"
 #include "wire/server.h"
 #include "wire/socket_address.h"
 
@@ -498,9 +500,7 @@ TEST_F(ConnectionTest, PausedReadingHandsOnNothingUntilResumed) {
 
 TEST_F(ConnectionTest, RefusesCredentialsWithoutAByte) {
   ServerOptions options;
-  options.authenticate = [](std::string_view user, std::string_view password) {
-    return user == "u" && password == "right";
-  };
+  options.authenticator = std::make_shared<OneUser>("u", "right");
   Listen(options);
   const int socket = RawSocket();
   SendRaw(socket, Handshake(3));
@@ -515,6 +515,75 @@ TEST_F(ConnectionTest, RefusesCredentialsWithoutAByte) {
   client_ = std::make_unique<Client>(loop_, address(), wrong, &caller_);
   Until([&] { return !caller_.failed.empty(); });
   EXPECT_THAT(std::string(Message(caller_.failed[0])), testing::HasSubstr("refused"));
+}
+
+TEST_F(ConnectionTest, CarriesTheRightsOfItsUserAndEndsWithThem) {
+  ServerOptions options;
+  const auto waiting = std::make_shared<WaitingAuthenticator>();
+  options.authenticator = waiting;
+  Listen(options);
+  ClientOptions client;
+  client.user = "u";
+  client.password = "p";
+  client.reconnect = false;
+  client_ = std::make_unique<Client>(loop_, address(), client, &caller_);
+  Until([&] { return waiting->logins.size() == 1; });
+  EXPECT_EQ(waiting->logins[0].user, "u");
+  EXPECT_EQ(waiting->logins[0].password, "p");
+  EXPECT_EQ(waiting->logins[0].peer.find("127.0.0.1:"), 0u);
+  loop_.RunUntil([] { return false; }, 20ms);
+  EXPECT_TRUE(echo_.opened.empty()) << "before the verdict";
+  const auto rights = std::make_shared<RightsForTest>();
+  // From another thread, as a slow check does.
+  std::thread([&] { waiting->verdicts[0](rights); }).join();
+  Until([&] { return echo_.opened.size() == 1; });
+  EXPECT_EQ(echo_.opened[0]->rights(), rights);
+  EXPECT_EQ(echo_.opened[0]->user(), "u");
+  rights->current = false;
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_TRUE(absl::IsPermissionDenied(echo_.closed[0])) << echo_.closed[0];
+}
+
+TEST_F(ConnectionTest, AVerdictMayComeAfterTheClientOrTheServer) {
+  ServerOptions options;
+  const auto waiting = std::make_shared<WaitingAuthenticator>();
+  options.authenticator = waiting;
+  options.verdict_timeout = 20ms;
+  Listen(options);
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  char byte = 0;
+  ssize_t got = -1;
+  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  EXPECT_EQ(got, 0) << "a verdict has a time";
+  ASSERT_EQ(waiting->verdicts.size(), 1u);
+  waiting->verdicts[0](std::make_shared<RightsForTest>());
+  loop_.RunUntil([] { return false; }, 20ms);
+  EXPECT_TRUE(echo_.opened.empty());
+  const int second = RawSocket();
+  SendRaw(second, Handshake(3));
+  Until([&] { return waiting->verdicts.size() == 2; });
+  server_ = nullptr;
+  waiting->verdicts[1](std::make_shared<RightsForTest>());
+  ::close(socket);
+  ::close(second);
+}
+
+TEST_F(ConnectionTest, ALinkLogsInWithTheCredentialsOfTheStack) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<OneUser>("stack", "secret");
+  Listen(options);
+  SetLinkCredentials([] { return Credentials{"stack", "secret", 0}; });
+  ClientOptions client;
+  client.user = "feed";
+  client.is_link = true;
+  client_ = std::make_unique<Client>(loop_, address(), client, &caller_);
+  Until([&] { return echo_.opened.size() == 1; });
+  EXPECT_EQ(echo_.opened[0]->user(), "stack");
+  client.is_link = false;
+  client_ = std::make_unique<Client>(loop_, address(), client, &caller_);
+  Until([&] { return !caller_.failed.empty(); });
+  SetLinkCredentials(nullptr);
 }
 
 TEST_F(ConnectionTest, AnswersTheSmallerCapability) {

@@ -1,5 +1,7 @@
 #include "wire/handshake.h"
 
+#include <string.h>  // explicit_bzero
+
 #include <array>
 #include <boost/asio/error.hpp>
 #include <memory>
@@ -17,6 +19,9 @@ class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
       : transport_(std::move(transport)),
         credentials_(std::move(credentials)),
         done_(std::move(done)) {}
+  ~LoginAttempt() { Wipe(credentials_); }
+  LoginAttempt(const LoginAttempt&) = delete;
+  LoginAttempt& operator=(const LoginAttempt&) = delete;
 
   // The credentials fit into a stream that has just been connected, as a rule.
   void Send() {
@@ -40,13 +45,18 @@ class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
   }
 
   const std::shared_ptr<Transport> transport_;
-  const std::string credentials_;
+  std::string credentials_;
   size_t sent_ = 0;
   std::array<std::byte, 1> capability_{};
   LoggedIn done_;
 };
 
 }  // namespace
+
+void Wipe(std::string& text) {
+  ::explicit_bzero(text.data(), text.size());
+  text.clear();
+}
 
 Credentials ParseCredentials(std::string_view text) {
   Credentials credentials;

@@ -20,6 +20,9 @@ struct Credentials {
   uint8_t capability = 0;
 };
 
+// Overwrites a text that has a password, and empties it.
+void Wipe(std::string& text);
+
 inline constexpr size_t kMaxHandshakeBytes = 4096;
 
 // `text` is everything before the NUL.

@@ -13,6 +13,7 @@
 
 #include "base/logging.h"
 #include "base/owned_fd.h"
+#include "wire/authenticator_for_test.h"
 #include "wire/codec.h"
 #include "wire/server.h"
 
@@ -134,9 +135,7 @@ TEST_F(HttpGatewayTest, RequestsOfOneClientShareAConnection) {
 
 TEST_F(HttpGatewayTest, UsersAreThoseOfTheHandshake) {
   ServerOptions options;
-  options.authenticate = [](std::string_view user, std::string_view password) {
-    return user == "user" && password == "pa:ss";
-  };
+  options.authenticator = std::make_shared<OneUser>("user", "pa:ss");
   Listen(options);
   const std::string refused = Ask(Get("/.txt?1"));
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
@@ -144,6 +143,8 @@ TEST_F(HttpGatewayTest, UsersAreThoseOfTheHandshake) {
   EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Basic dXNlcjpwYTpzcw==\r\n")),
               StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(process_.users, testing::ElementsAre("user"));
+  EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Bearer user.nein\r\n")),
+              StartsWith("HTTP/1.1 401 "));
   EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Basic dXNlcjpuZWlu\r\n")),
               StartsWith("HTTP/1.1 401 "));
   EXPECT_THAT(
@@ -151,6 +152,15 @@ TEST_F(HttpGatewayTest, UsersAreThoseOfTheHandshake) {
               "Upgrade: websocket\r\nConnection: Upgrade\r\n"
               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n")),
       StartsWith("HTTP/1.1 401 "));
+}
+
+TEST_F(HttpGatewayTest, ABearerTokenIsAUserAndItsPassword) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<OneUser>("first.last", "se-cret_");
+  Listen(options);
+  EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Bearer first.last.se-cret_\r\n")),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(process_.users, testing::ElementsAre("first.last"));
 }
 
 TEST_F(HttpGatewayTest, AProcessThatLeavesIsAnError) {

@@ -146,18 +146,31 @@ std::string QuestionInBody(std::string_view content_type, std::string_view body)
   return std::string(body);
 }
 
-std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header) {
-  constexpr std::string_view kBasic = "basic ";
-  if (header.size() < kBasic.size() ||
-      !EqualsIgnoringCase(header.substr(0, kBasic.size()), kBasic)) {
+namespace {
+
+// Returns what follows the name of an authorization scheme; nullopt for another scheme.
+std::optional<std::string_view> AfterScheme(std::string_view header, std::string_view scheme) {
+  const bool is_scheme = header.size() > scheme.size() && header[scheme.size()] == ' ' &&
+                         EqualsIgnoringCase(header.substr(0, scheme.size()), scheme);
+  return is_scheme ? std::optional(header.substr(scheme.size() + 1)) : std::nullopt;
+}
+
+std::optional<HttpCredentials> ParseBearer(std::string_view token) {
+  const size_t dot = token.rfind('.');
+  if (dot == std::string_view::npos || token.find('\0') != std::string_view::npos ||
+      token.find(':') != std::string_view::npos) {
     return std::nullopt;
   }
+  return HttpCredentials{std::string(token.substr(0, dot)), std::string(token.substr(dot + 1))};
+}
+
+std::optional<HttpCredentials> ParseBasic(std::string_view encoded) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
   uint32_t bits = 0;
   int count = 0;
-  for (const char c : header.substr(kBasic.size())) {
+  for (const char c : encoded) {
     if (c == '=') break;
     const size_t digit = kDigits.find(c);
     if (digit == std::string_view::npos) return std::nullopt;
@@ -168,7 +181,15 @@ std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header)
   }
   const size_t colon = text.find(':');
   if (colon == std::string::npos || text.find('\0') != std::string::npos) return std::nullopt;
-  return BasicCredentials{text.substr(0, colon), text.substr(colon + 1)};
+  return HttpCredentials{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+}  // namespace
+
+std::optional<HttpCredentials> ParseAuthorization(std::string_view header) {
+  if (const auto token = AfterScheme(header, "bearer")) return ParseBearer(*token);
+  if (const auto encoded = AfterScheme(header, "basic")) return ParseBasic(*encoded);
+  return std::nullopt;
 }
 
 std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from_this_machine,

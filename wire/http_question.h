@@ -42,11 +42,12 @@ std::string EscapeUrl(std::string_view text);
 // type, or the body itself.
 std::string QuestionInBody(std::string_view content_type, std::string_view body);
 
-// Returns the user and password of `Authorization: Basic ...`; nullopt for other headers.
-struct BasicCredentials {
+// Returns the user and password of `Authorization: Basic ...`, or of `Authorization: Bearer
+// USER.PASSWORD`, where the password has no dot; nullopt for other headers.
+struct HttpCredentials {
   std::string user, password;
 };
-std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header);
+std::optional<HttpCredentials> ParseAuthorization(std::string_view header);
 
 // The headers that tell which page made a browser send a request. Empty: the header is missing.
 struct RequestOrigin {

@@ -60,15 +60,23 @@ TEST(HttpQuestion, StandsInABodyAsAFormSendsIt) {
 }
 
 TEST(HttpQuestion, CredentialsAreBase64) {
-  const std::optional<BasicCredentials> found = ParseBasicAuthorization("Basic dXNlcjpwYTpzcw==");
+  const std::optional<HttpCredentials> found = ParseAuthorization("Basic dXNlcjpwYTpzcw==");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->user, "user");
   EXPECT_EQ(found->password, "pa:ss");
-  EXPECT_TRUE(ParseBasicAuthorization("basic dTo=").has_value());
+  EXPECT_TRUE(ParseAuthorization("basic dTo=").has_value());
   for (const char* wrong :
        {"", "Basic", "Basic ", "Bearer dXNlcjpw", "Basic dXNlcg==", "Basic ?", "Basic AHU6cA=="}) {
-    EXPECT_FALSE(ParseBasicAuthorization(wrong).has_value()) << wrong;
+    EXPECT_FALSE(ParseAuthorization(wrong).has_value()) << wrong;
   }
+}
+
+TEST(HttpQuestion, ABearerTokenEndsWithItsPassword) {
+  const std::optional<HttpCredentials> found = ParseAuthorization("bearer first.last.Se-cret_");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->user, "first.last");
+  EXPECT_EQ(found->password, "Se-cret_");
+  EXPECT_FALSE(ParseAuthorization("Bearer a:b.c").has_value()) << "another user over IPC";
 }
 
 std::string Why(const RequestOrigin& request, bool local = true) {

@@ -190,7 +190,9 @@ class HttpSession final : public HttpClientSession {
     const std::string quoted = fmt::format("'{}", Message(why));
     switch (why.code()) {
       case absl::StatusCode::kUnknown:
-        return Respond(http::status::bad_request, ErrorText(quoted));
+        return Respond(Message(why).starts_with("access: ") ? http::status::forbidden
+                                                            : http::status::bad_request,
+                       ErrorText(quoted));
       case absl::StatusCode::kPermissionDenied:
         return Respond(http::status::unauthorized, ErrorText(quoted));
       case absl::StatusCode::kResourceExhausted:

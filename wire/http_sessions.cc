@@ -110,9 +110,9 @@ Credentials CredentialsOf(const HttpRequest& request) {
   Credentials credentials;
   credentials.capability = kOurCapability;
   const auto header = request[http::field::authorization];
-  if (auto basic = ParseBasicAuthorization({header.data(), header.size()})) {
-    credentials.user = std::move(basic->user);
-    credentials.password = std::move(basic->password);
+  if (auto sent = ParseAuthorization({header.data(), header.size()})) {
+    credentials.user = std::move(sent->user);
+    credentials.password = std::move(sent->password);
   }
   return credentials;
 }

@@ -3,14 +3,20 @@
 #include <utility>
 
 #include "base/status.h"
+#include "wire/socket_address.h"
 #include "wire/socket_network.h"
 
 namespace tickstack::wire {
-namespace {
 
+// `127.` alone would also be the beginning of a name such as 127.evil.example, whose address may be
+// any.
 bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  if (host == "localhost" || host == "::1") return true;
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
+
+namespace {
 
 absl::StatusOr<std::unique_ptr<Listener>> Open(EventLoop& loop, const ListenerOptions& listener) {
   if (listener.listen_fd >= 0) return AdoptListener(loop, listener.listen_fd);
@@ -21,6 +27,20 @@ absl::StatusOr<std::unique_ptr<Listener>> Open(EventLoop& loop, const ListenerOp
 }
 
 }  // namespace
+
+// An inherited socket replaces the host.
+absl::Status CheckReach(const ListenerOptions& listener) {
+  if (listener.authenticator != nullptr || listener.insecure) return absl::OkStatus();
+  const bool loopback =
+      listener.listen_fd >= 0 ? IsOnLoopback(listener.listen_fd) : IsLoopback(listener.host);
+  const bool knows_clients =
+      listener.tls == TlsUse::kRequired && !listener.tls_files.client_ca.empty();
+  if (loopback || knows_clients) return absl::OkStatus();
+  return FailedPrecondition(
+      "{}: other machines could connect, and everyone may log in: set users in [security] or "
+      "client_ca in [tls], listen on 127.0.0.1, or set insecure = true in [security]",
+      listener.listen_fd >= 0 ? "the inherited socket" : listener.host);
+}
 
 bool AnswersHttp(const ListenerOptions& listener) {
   return listener.http.value_or(IsLoopback(listener.host));
@@ -34,7 +54,9 @@ Address AddressOf(const ListenerOptions& listener) {
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& server_options,
                                                ServerHandler* handler) {
+  TS_RETURN_IF_ERROR(CheckReach(listener));
   ServerOptions options = server_options;
+  options.authenticator = listener.authenticator;
   options.http = options.http && AnswersHttp(listener);
   options.http_options.web_socket_origins = listener.http_origins;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> open, Open(loop, listener));

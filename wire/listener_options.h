@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "wire/address.h"
+#include "wire/authenticator.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 #include "wire/tls_transport.h"
@@ -30,6 +32,10 @@ struct ListenerOptions {
   // TLS on the port; not on Unix sockets.
   TlsUse tls = TlsUse::kOff;
   TlsServerOptions tls_files = {};
+  // Decides who may log in; nullptr: everyone.
+  std::shared_ptr<Authenticator> authenticator = nullptr;
+  // True: listens beyond loopback although everyone may log in.
+  bool insecure = false;
   int ready_fd = -1;     // Pipe to the parent; wire/heartbeat.h says what is written to it.
   int heartbeat_ms = 0;  // Interval of heartbeats on ready_fd; 0: none.
 };
@@ -40,6 +46,13 @@ bool AnswersHttp(const ListenerOptions& listener);
 // Returns the address at which clients find the listener: with TLS if it requires that.
 Address AddressOf(const ListenerOptions& listener);
 
+// True if only this machine can connect to a host of this name.
+bool IsLoopback(std::string_view host);
+
+// Returns kFailedPrecondition if other machines could connect and everyone might log in.
+absl::Status CheckReach(const ListenerOptions& listener);
+
+// Errors: those of Server::Listen and CheckReach.
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& options,
                                                ServerHandler* handler);

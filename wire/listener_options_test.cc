@@ -16,6 +16,7 @@
 
 #include "base/owned_fd.h"
 #include "base/status.h"
+#include "wire/authenticator_for_test.h"
 #include "wire/client.h"
 #include "wire/listen_on.h"
 
@@ -88,6 +89,33 @@ TEST_P(ListenerOptionsTest, HasNoUnixSocketByDefault) {
 
 INSTANTIATE_TEST_SUITE_P(Sockets, ListenerOptionsTest,
                          testing::Values(Socket::kOwn, Socket::kInherited));
+
+TEST(CheckReach, BeyondLoopbackNeedsUsersOrIsSaidToBeInsecure) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "localhost", "::1"}) {
+    EXPECT_TRUE(CheckReach({.host = host}).ok()) << host;
+  }
+  for (const char* host : {"0.0.0.0", "::", "10.0.0.5", "tick1", "127.evil.example", ""}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(CheckReach({.host = host}))) << host;
+    EXPECT_TRUE(CheckReach({.host = host, .insecure = true}).ok()) << host;
+    EXPECT_TRUE(
+        CheckReach({.host = host, .authenticator = std::make_shared<OneUser>("u", "p")}).ok())
+        << host;
+  }
+}
+
+TEST(CheckReach, OfAnInheritedSocketIsThatOfItsAddress) {
+  EventLoop loop;
+  CountsLogins handler;
+  absl::StatusOr<OwnedFd> everywhere = ListenOn("0.0.0.0", 0);
+  ASSERT_TRUE(everywhere.ok()) << everywhere.status();
+  const absl::Status refused =
+      wire::Listen(loop, {.listen_fd = everywhere->get()}, {}, &handler).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(Message(refused).find("insecure = true"), std::string_view::npos) << refused;
+  EXPECT_TRUE(
+      wire::Listen(loop, {.listen_fd = everywhere->Release(), .insecure = true}, {}, &handler)
+          .ok());
+}
 
 TEST(AnswersHttp, ByDefaultOnlyOnThisMachine) {
   EXPECT_TRUE(AnswersHttp({.host = "127.0.0.1"}));

@@ -1,9 +1,12 @@
 #include "wire/server.h"
 
+#include <string.h>  // explicit_bzero
+
 #include <algorithm>
 #include <array>
 #include <boost/asio/error.hpp>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -20,15 +23,23 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds kAcceptRetryPause{100};
+// The longest time until a connection whose user has other rights is closed.
+constexpr std::chrono::seconds kCheckRightsEvery{1};
 
 // A client that has connected and not logged in yet.
 struct PendingLogin {
   explicit PendingLogin(std::unique_ptr<Transport> stream)
       : transport(std::move(stream)), timer(transport->loop()) {}
+  ~PendingLogin() { ::explicit_bzero(text.data(), text.size()); }  // It has a password.
+  PendingLogin(const PendingLogin&) = delete;
+  PendingLogin& operator=(const PendingLogin&) = delete;
   std::unique_ptr<Transport> transport;
   Timer timer;
   std::array<char, kMaxHandshakeBytes> text;
   size_t filled = 0;
+  size_t message_begin = 0;  // Where the bytes after the credentials begin.
+  std::string user;
+  uint8_t capability = 0;
   std::string peer;
   bool local = false;
   bool by_http = false;
@@ -39,6 +50,16 @@ struct PendingLogin {
 }  // namespace
 
 struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Impl> {
+  // Where the authenticator, on a thread of its own, leaves its verdicts. Outlives the server as
+  // long as a verdict is pending.
+  struct Verdicts {
+    std::mutex mutex;
+    EventLoop* loop;  // nullptr: the server is gone. Guarded by mutex.
+    std::weak_ptr<Impl> impl;
+
+    void Deliver(uint64_t login, std::shared_ptr<const ClientRights> rights);
+  };
+
   struct Acceptor {
     Acceptor(EventLoop& loop, std::unique_ptr<Listener> open)
         : listener(std::move(open)), retry(loop) {}
@@ -47,7 +68,7 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   };
 
   Impl(EventLoop& event_loop, const ServerOptions& opts, ServerHandler* handle)
-      : loop(event_loop), options(opts), handler(handle) {}
+      : loop(event_loop), options(opts), handler(handle), check_rights(event_loop) {}
 
   void AcceptFrom(std::unique_ptr<Listener> listener);
   void Accept(Acceptor& acceptor);
@@ -55,7 +76,11 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
                   std::optional<PeerName> known = std::nullopt);
   void HandToGateway(const std::shared_ptr<PendingLogin>& login);
   void ReadHandshake(const std::shared_ptr<PendingLogin>& login);
-  void Admit(const std::shared_ptr<PendingLogin>& login, size_t nul);
+  void CheckLogin(const std::shared_ptr<PendingLogin>& login, size_t nul);
+  void OnVerdict(uint64_t number, std::shared_ptr<const ClientRights> rights);
+  void Admit(const std::shared_ptr<PendingLogin>& login,
+             std::shared_ptr<const ClientRights> rights);
+  void CloseOutdated();
   void Disconnect(const std::shared_ptr<PendingLogin>& login);
   bool IsFull(std::string_view peer) const;
   void AddPendingLogin(const std::shared_ptr<PendingLogin>& login);
@@ -81,6 +106,11 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   std::list<Acceptor> acceptors;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
   std::list<std::shared_ptr<PendingLogin>> pending;  // Clients that are logging in, oldest first.
+  // Logins that the authenticator checks, by number.
+  std::unordered_map<uint64_t, std::shared_ptr<PendingLogin>> checked;
+  uint64_t last_checked = 0;
+  std::shared_ptr<Verdicts> verdicts;  // nullptr: there is no authenticator.
+  Timer check_rights;
   uint16_t port = 0;
   std::unique_ptr<HttpGateway> gateway;  // Created with the first HTTP client.
 };
@@ -173,7 +203,9 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<PendingLogin>& login) {
         }
         const auto end = login->text.begin() + static_cast<std::ptrdiff_t>(login->filled);
         const auto nul = std::find(login->text.begin(), end, '\0');
-        if (nul != end) return self->Admit(login, static_cast<size_t>(nul - login->text.begin()));
+        if (nul != end) {
+          return self->CheckLogin(login, static_cast<size_t>(nul - login->text.begin()));
+        }
         if (login->filled == login->text.size()) return self->Disconnect(login);
         self->ReadHandshake(login);
       });
@@ -206,26 +238,69 @@ void Server::Impl::HandToGateway(const std::shared_ptr<PendingLogin>& login) {
   gateway->Take(std::move(client));
 }
 
-void Server::Impl::Admit(const std::shared_ptr<PendingLogin>& login, size_t nul) {
+void Server::Impl::CheckLogin(const std::shared_ptr<PendingLogin>& login, size_t nul) {
   if (IsFull(login->peer)) return Disconnect(login);
-  const Credentials credentials = ParseCredentials({login->text.data(), nul});
-  if (options.authenticate && !options.authenticate(credentials.user, credentials.password))
-    return Disconnect(login);
-  const uint8_t capability = std::min(credentials.capability, kOurCapability);
+  Credentials credentials = ParseCredentials({login->text.data(), nul});
+  login->message_begin = nul + 1;
+  login->user = credentials.user;
+  login->capability = std::min(credentials.capability, kOurCapability);
+  if (verdicts == nullptr) return Admit(login, nullptr);
+  login->timer.Once(options.verdict_timeout,
+                    [stream = login->transport.get()] { stream->Close(); });
+  const uint64_t number = ++last_checked;
+  checked.emplace(number, login);
+  options.authenticator->Check(
+      {std::move(credentials.user), std::move(credentials.password), login->peer},
+      [verdicts = verdicts, number](std::shared_ptr<const ClientRights> rights) {
+        verdicts->Deliver(number, std::move(rights));
+      });
+}
+
+void Server::Impl::Verdicts::Deliver(uint64_t login, std::shared_ptr<const ClientRights> rights) {
+  const std::lock_guard lock(mutex);
+  if (loop == nullptr) return;
+  loop->Post([weak = impl, login, rights = std::move(rights)] {
+    if (const std::shared_ptr<Impl> self = weak.lock()) self->OnVerdict(login, rights);
+  });
+}
+
+void Server::Impl::OnVerdict(uint64_t number, std::shared_ptr<const ClientRights> rights) {
+  const auto found = checked.find(number);
+  if (found == checked.end() || handler == nullptr) return;
+  const std::shared_ptr<PendingLogin> login = std::move(found->second);
+  checked.erase(found);
+  // Its time may have been over, or its place taken, before the verdict.
+  if (rights == nullptr || !login->transport->is_open()) return Disconnect(login);
+  if (IsFull(login->peer)) return Disconnect(login);
+  Admit(login, std::move(rights));
+}
+
+void Server::Impl::Admit(const std::shared_ptr<PendingLogin>& login,
+                         std::shared_ptr<const ClientRights> rights) {
   // Sent alone and immediately: some clients insist that their first read returns just this byte.
-  const std::span<const std::byte> answer = std::as_bytes(std::span(&capability, 1));
+  const std::span<const std::byte> answer = std::as_bytes(std::span(&login->capability, 1));
   boost::system::error_code error;
   if (login->transport->TryWrite({&answer, 1}, error) != 1) return Disconnect(login);
   RemovePendingLogin(*login);
   login->timer.Cancel();
-  std::shared_ptr<Connection> connection = Connection::Adopt(
-      std::move(login->transport), login->peer, capability, login->local, options.connection, this);
-  connection->set_user(credentials.user);
+  std::shared_ptr<Connection> connection =
+      Connection::Adopt(std::move(login->transport), login->peer, login->capability, login->local,
+                        options.connection, this);
+  connection->set_user(login->user);
+  connection->set_rights(std::move(rights));
   if (login->by_http) connection->set_by_http();
   connections.emplace(connection->id(), connection);
   handler->OnOpened(*connection);
-  const size_t behind = nul + 1;
-  connection->Start(std::as_bytes(std::span(login->text)).subspan(behind, login->filled - behind));
+  connection->Start(std::as_bytes(std::span(login->text))
+                        .subspan(login->message_begin, login->filled - login->message_begin));
+}
+
+void Server::Impl::CloseOutdated() {
+  for (const auto& [id, connection] : connections) {
+    if (connection->rights() == nullptr || connection->rights()->is_current()) continue;
+    // OnClosed follows from the loop, so this loop's map stays as it is.
+    connection->Close(absl::PermissionDeniedError("the rights of its user have changed"));
+  }
 }
 
 Server::Server(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -241,14 +316,26 @@ std::unique_ptr<Server> Server::Adopt(EventLoop& loop, std::unique_ptr<Listener>
                                       const ServerOptions& options, ServerHandler* handler) {
   auto impl = std::make_shared<Impl>(loop, options, handler);
   impl->port = listener->port();
+  if (options.authenticator != nullptr) {
+    impl->verdicts = std::make_shared<Impl::Verdicts>();
+    impl->verdicts->loop = &loop;
+    impl->verdicts->impl = impl;
+    impl->check_rights.Every(kCheckRightsEvery, [raw = impl.get()] { raw->CloseOutdated(); });
+  }
   impl->AcceptFrom(std::move(listener));
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 Server::~Server() {
   StopAccepting();
+  if (impl_->verdicts != nullptr) {
+    const std::lock_guard lock(impl_->verdicts->mutex);
+    impl_->verdicts->loop = nullptr;
+  }
+  impl_->check_rights.Cancel();
   impl_->gateway = nullptr;
   impl_->handler = nullptr;
+  impl_->checked.clear();
   for (const std::shared_ptr<Connection>& connection : Connections()) connection->Detach();
 }
 

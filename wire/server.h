@@ -4,13 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "wire/address.h"
+#include "wire/authenticator.h"
 #include "wire/connection.h"
 #include "wire/event_loop.h"
 #include "wire/http_gateway.h"
@@ -27,13 +26,15 @@ class ServerHandler : public ConnectionHandler {
 struct ServerOptions {
   ConnectionOptions connection;
   size_t max_connections = 1024;  // Clients that have logged in.
-  // Time from accepting a client until its login is complete, however many reads that takes.
+  // Time from accepting a client until its credentials have arrived, however many reads that takes.
   std::chrono::milliseconds handshake_timeout{3'000};
+  // Time that the authenticator has for its verdict.
+  std::chrono::milliseconds verdict_timeout{10'000};
   // Clients whose login is incomplete. They do not count against max_connections. When there is one
   // more, the oldest is closed, so that silent clients cannot keep others out.
   size_t max_pending_logins = 256;
-  // Decides who may connect; everyone if empty.
-  std::function<bool(std::string_view user, std::string_view password)> authenticate;
+  // Decides who may log in; nullptr: everyone. A login that it has not decided is incomplete.
+  std::shared_ptr<Authenticator> authenticator;
   // True if clients that begin with an HTTP request get pages and WebSockets on the same port.
   bool http = true;
   HttpOptions http_options;

@@ -33,6 +33,16 @@ uint16_t PortOf(const SocketAddress& address) {
   return 0;
 }
 
+bool IsLoopbackAddress(const SocketAddress& address) {
+  if (address.family() == AF_INET) {
+    const auto* in = reinterpret_cast<const sockaddr_in*>(address.get());
+    return (ntohl(in->sin_addr.s_addr) >> 24) == 127;
+  }
+  if (address.family() != AF_INET6) return false;
+  const in6_addr& in6 = reinterpret_cast<const sockaddr_in6*>(address.get())->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&in6) || (IN6_IS_ADDR_V4MAPPED(&in6) && in6.s6_addr[12] == 127);
+}
+
 }  // namespace
 
 absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address) {
@@ -62,14 +72,18 @@ PeerName PeerNameOf(int socket) {
   if (peer.family() == AF_INET) {
     const auto* in = reinterpret_cast<const sockaddr_in*>(peer.get());
     ::inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
-    return {fmt::format("{}:{}", text, PortOf(peer)), (ntohl(in->sin_addr.s_addr) >> 24) == 127};
+    return {fmt::format("{}:{}", text, PortOf(peer)), IsLoopbackAddress(peer)};
   }
   const auto* in6 = reinterpret_cast<const sockaddr_in6*>(peer.get());
   ::inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof text);
-  const bool mapped_loopback =
-      IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr) && in6->sin6_addr.s6_addr[12] == 127;
-  return {fmt::format("[{}]:{}", text, PortOf(peer)),
-          IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr) || mapped_loopback};
+  return {fmt::format("[{}]:{}", text, PortOf(peer)), IsLoopbackAddress(peer)};
+}
+
+bool IsOnLoopback(int socket) {
+  SocketAddress local;
+  socklen_t size = sizeof(sockaddr_storage);
+  if (::getsockname(socket, local.get(), &size) != 0) return false;
+  return local.family() == AF_UNIX || IsLoopbackAddress(local);
 }
 
 uint16_t LocalPortOf(int socket) {

@@ -30,6 +30,8 @@ class SocketAddress {
 absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
 
 PeerName PeerNameOf(int socket);
+// True for a Unix socket, and for one that is bound to a loopback address.
+bool IsOnLoopback(int socket);
 uint16_t LocalPortOf(int socket);  // 0 if it has none.
 
 }  // namespace tickstack::wire

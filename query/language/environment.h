@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "table/table.h"
 #include "table/value.h"
@@ -55,6 +56,12 @@ class Environment {
   // generic null. Returns nullopt, without effect, if there is no function of that name.
   virtual std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                                     std::span<const Value> args);
+
+  // True if a call of Call changes the process, and not only what it answers. An implementation
+  // lists what only reads: what it does not know changes something.
+  virtual bool Changes(std::string_view name, std::span<const Value> args);
+  // Returns why a name that was not found may not be used; OK if there is nothing of that name.
+  virtual absl::Status Refusal(std::string_view name);
 
   // Return the full names, such as `.rdb.stats`, of the functions that Call knows and of the values
   // that FindValue knows, for queries of a namespace.

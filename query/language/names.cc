@@ -208,7 +208,9 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
     TS_ASSIGN_OR_RETURN(found, FindNamespace(context, name));
     if (found.has_value()) return *std::move(found);
   }
-  return IsMissing(name) ? NyiError(name) : NameError(name);
+  if (IsMissing(name)) return NyiError(name);
+  TS_RETURN_IF_ERROR(context.environment.Refusal(context.variables.Whole(name)));
+  return NameError(name);
 }
 
 absl::StatusOr<TableView> ToView(Context& context, Term term) {

@@ -1,0 +1,128 @@
+#pragma once
+
+// The one check of logins: kdb+ IPC, HTTP basic, bearer tokens and WebSockets all come here.
+//
+//   server's thread   Check: back-off, cache of verified passwords --> refused, or let in, at once
+//                              | password not known
+//   worker            argon2id, one at a time, at nice value 10     --> verdict, audit log
+//                     once a second: has the users file changed?
+//
+// Argon2id takes about 0.1 s and 64 MiB, so it never runs on a server's thread, and one at a time
+// bounds its memory. Attempts with the same user and password share one verification. A password
+// that was verified is known for 10 minutes: the cache has a keyed hash of it under a key that only
+// this process has, so it is of no use elsewhere.
+//
+// An unknown user's password is verified against the hash of another user, and the result is not
+// used: the time of an answer does not tell which users exist. The hashes must cost the same for
+// that, as those that `tickstack user` writes do.
+//
+// The user `stack` has the rights of all others and a random secret of 256 bits, which needs no
+// slow hash and no back-off.
+//
+// Threads: any.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+#include "base/time.h"
+#include "security/login_backoff.h"
+#include "security/private_file.h"
+#include "security/secret.h"
+#include "security/user_rights.h"
+#include "security/users_file.h"
+#include "wire/authenticator.h"
+
+namespace tickstack::security {
+
+struct LoginCheckOptions {
+  std::string users;                   // Path of the users file.
+  std::optional<Secret> stack_secret;  // nullopt: the user `stack` cannot log in.
+  int64_t known_ns = 600 * kNsPerSecond;
+  size_t known_max = 1024;    // Passwords that are known at a time.
+  size_t waiting_max = 32;    // Verifications that wait; further ones are refused.
+  size_t waiting_of_one = 8;  // The same, of one address.
+};
+
+class LoginCheck final : public wire::Authenticator {
+ public:
+  // Reads the users file and starts the worker. Errors: those of LoadUsers.
+  static absl::StatusOr<std::shared_ptr<LoginCheck>> Open(LoginCheckOptions options);
+  ~LoginCheck() override;  // Waits for the verification that is running. Others get no verdict.
+  LoginCheck(const LoginCheck&) = delete;
+  LoginCheck& operator=(const LoginCheck&) = delete;
+
+  void Check(wire::Login login, Verdict verdict) override;
+
+  // Reads the users file if it has changed. Connections of users whose entry changed lose their
+  // rights (ClientRights::is_current). A file that cannot be read leaves everything as it is, with
+  // an error in the log. The worker calls it once a second.
+  void ReloadIfChanged();
+
+ private:
+  using Rights = std::shared_ptr<const UserRights>;
+  struct Entry {
+    User user;
+    std::shared_ptr<UserRights> rights;
+  };
+  struct Attempt {
+    std::string peer;
+    Verdict verdict;
+  };
+  // One verification, and all who wait for it.
+  struct Job {
+    std::string key;
+    std::string user;
+    std::string password;
+    std::string hash;
+    std::string address;  // The first attempt's.
+    std::vector<Attempt> attempts;
+  };
+
+  LoginCheck(LoginCheckOptions options, Users users, FileStamp stamp);
+
+  void CheckStack(const wire::Login& login, const Verdict& verdict);
+  std::string KeyOf(const wire::Login& login, std::string_view hash) const;
+  // The functions below need the mutex.
+  const std::string& HashOf(std::string_view user) const;
+  bool IsKnown(const std::string& key, int64_t now_ns) const;
+  const char* Enqueue(wire::Login& login, std::string key, const std::string& address,
+                      Verdict& verdict);
+  Rights Settle(const Job& job, bool right, int64_t now_ns);
+  void Remember(const std::string& key, int64_t now_ns);
+  void ChooseDecoy();
+
+  void Work();
+  void Verify(std::shared_ptr<Job> job);
+  void Install(const Users& users);
+
+  const LoginCheckOptions options_;
+  const Secret cache_key_ = Secret::Random(32);
+  std::shared_ptr<UserRights> stack_rights_;
+
+  std::mutex mutex_;  // Guards all that follows except worker_.
+  std::condition_variable wake_;
+  std::map<std::string, Entry, std::less<>> users_;
+  std::string decoy_;  // The hash against which passwords of unknown users are verified.
+  FileStamp stamp_;
+  std::string reported_;  // The last error of a reload.
+  LoginBackoff backoff_;
+  StringMap<int64_t> known_ns_;  // When each known password was verified, by its keyed hash.
+  std::deque<std::shared_ptr<Job>> waiting_;
+  std::shared_ptr<Job> running_;
+  bool stopped_ = false;
+
+  std::thread worker_;
+};
+
+}  // namespace tickstack::security

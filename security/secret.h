@@ -1,0 +1,37 @@
+#pragma once
+
+// Bytes that must not reach a swap file or a core dump.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace tickstack::security {
+
+// A copy of some bytes in locked memory between guard pages, without a part in core dumps, which is
+// wiped when it is freed. Where the limit on locked memory is too low, it is not locked; all else
+// holds. Threads: const calls from any.
+class Secret {
+ public:
+  // Ends the process if there is no memory.
+  explicit Secret(std::string_view bytes);
+  static Secret Random(size_t bytes);
+  Secret(Secret&& other) noexcept;
+  Secret& operator=(Secret&& other) noexcept;
+  Secret(const Secret&) = delete;
+  Secret& operator=(const Secret&) = delete;
+  ~Secret();
+
+  std::string_view text() const { return {static_cast<const char*>(memory_), bytes_}; }
+  std::span<const unsigned char> bytes() const {
+    return {static_cast<const unsigned char*>(memory_), bytes_};
+  }
+  // Compares in a time that depends only on the lengths.
+  bool Equals(std::string_view other) const;
+
+ private:
+  void* memory_;
+  size_t bytes_;
+};
+
+}  // namespace tickstack::security

@@ -1,0 +1,47 @@
+#pragma once
+
+// The users file: who may log in, and with which rights. TOML, for example:
+//
+//   [groups.desk]
+//   query = ["trade", "quote"]       # tables; "*" is all
+//   subscribe = ["trade", "quote"]
+//   symbols = ["IBM", "VOD"]         # of the tables in this section's `subscribe`; default: all
+//   query_timeout = "5s"
+//   query_max_bytes = "256MiB"
+//   requests_per_second = 20
+//
+//   [users.alice]
+//   password = "$argon2id$v=19$m=65536,t=2,p=1$..."
+//   groups = ["desk"]
+//   publish = ["orders"]
+//   administer = true
+//
+// A user has its own rights and those of its groups. A limit of its own replaces those of the
+// groups, of which the smallest holds. docs/operating/security.md explains each key.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "security/grants.h"
+
+namespace tickstack::security {
+
+// The user as which the processes of a stack log in at each other. It has no entry in the file.
+inline constexpr std::string_view kStackUser = "stack";
+
+struct User {
+  std::string password;  // The hash.
+  Grants grants;
+  bool operator==(const User&) const = default;
+};
+
+using Users = std::map<std::string, User, std::less<>>;
+
+// Parses the text of a users file. kInvalidArgument, with `name`, line, column and key.
+absl::StatusOr<Users> ParseUsers(std::string_view text, std::string_view name);
+// Reads a users file. Errors: those of ReadPrivateFile and ParseUsers.
+absl::StatusOr<Users> LoadUsers(const std::string& path);
+
+}  // namespace tickstack::security

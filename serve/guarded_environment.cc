@@ -1,0 +1,102 @@
+#include "serve/guarded_environment.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/status.h"
+
+namespace tickstack::serve {
+namespace {
+
+// A value that has rows of its own, such as a table in a file of an hdb's root.
+bool HasRows(const Value& value) {
+  return value.type() == Type::kTable || value.type() == Type::kDict || value.is_list();
+}
+
+// True for names of the process itself, such as `.u.i`, and for an hdb's partition column.
+bool IsOfTheProcess(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kPartitionColumns = {"date", "month", "year", "int"};
+  return name.starts_with('.') ||
+         std::ranges::find(kPartitionColumns, name) != kPartitionColumns.end();
+}
+
+// Calls visit(name) for each symbol of an argument.
+template <typename Visit>
+absl::Status EachSymbol(const Value& value, Visit visit) {
+  if (value.is_atom_of(Type::kSymbol)) return visit(value.symbol());
+  if (!value.is(Type::kSymbol)) return absl::OkStatus();
+  for (size_t i = 0; i < value.count(); ++i) TS_RETURN_IF_ERROR(visit(value.symbols()[i]));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool GuardedEnvironment::MayQuery(std::string_view name) const {
+  const security::Grants* const grants = access_.grants();
+  return grants == nullptr || grants->query.Has(name);
+}
+
+bool GuardedEnvironment::HasTable(std::string_view name) {
+  return process_.FindTable(name).has_value() || process_.FindStored(name) != nullptr;
+}
+
+std::optional<Snapshot> GuardedEnvironment::FindTable(std::string_view name) {
+  return MayQuery(name) ? process_.FindTable(name) : std::nullopt;
+}
+
+std::shared_ptr<const query::StoredTable> GuardedEnvironment::FindStored(std::string_view name) {
+  return MayQuery(name) ? process_.FindStored(name) : nullptr;
+}
+
+std::vector<std::string> GuardedEnvironment::TableNames() {
+  std::vector<std::string> names = process_.TableNames();
+  std::erase_if(names, [this](const std::string& name) { return !MayQuery(name); });
+  return names;
+}
+
+std::optional<Value> GuardedEnvironment::FindValue(std::string_view name) {
+  std::optional<Value> value = process_.FindValue(name);
+  if (!value.has_value() || MayQuery(name)) return value;
+  const bool is_column = !HasRows(*value) || name.starts_with('.');
+  return IsOfTheProcess(name) && is_column ? value : std::nullopt;
+}
+
+std::vector<std::string> GuardedEnvironment::ValueNames() {
+  std::vector<std::string> names = process_.ValueNames();
+  std::erase_if(
+      names, [this](const std::string& name) { return !IsOfTheProcess(name) && !MayQuery(name); });
+  return names;
+}
+
+// A name may be that of a table, or of one of its columns: `quote.bid`.
+absl::Status GuardedEnvironment::Refusal(std::string_view name) {
+  for (const std::string_view table : {name, name.substr(0, name.rfind('.'))}) {
+    if (table.empty() || MayQuery(table)) continue;
+    const bool hidden =
+        HasTable(table) || (process_.FindValue(table).has_value() && !FindValue(table).has_value());
+    if (hidden) return access_.MayQuery(table);
+  }
+  return process_.Refusal(name);
+}
+
+std::optional<absl::StatusOr<Value>> GuardedEnvironment::Call(std::string_view name,
+                                                              std::span<const Value> args) {
+  if (process_.Changes(name, args)) {
+    if (absl::Status may = access_.MayAdminister(name); !may.ok()) return may;
+  }
+  if (absl::Status may = CheckTablesIn(args); !may.ok()) return may;
+  return process_.Call(name, args);
+}
+
+// A function that is told a table's name reads that table.
+absl::Status GuardedEnvironment::CheckTablesIn(std::span<const Value> args) {
+  for (const Value& arg : args) {
+    TS_RETURN_IF_ERROR(EachSymbol(arg, [this](std::string_view name) {
+      return !MayQuery(name) && HasTable(name) ? access_.MayQuery(name) : absl::OkStatus();
+    }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack::serve

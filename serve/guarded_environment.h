@@ -1,0 +1,48 @@
+#pragma once
+
+// A process's environment as one client may use it: tables that it may not query are not there, and
+// functions that change the process need the right to administer.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/language/environment.h"
+#include "security/user_rights.h"
+
+namespace tickstack::serve {
+
+// Threads: as query::Environment. Both arguments must outlive it.
+class GuardedEnvironment final : public query::Environment {
+ public:
+  GuardedEnvironment(query::Environment& process, const security::Access& access)
+      : process_(process), access_(access) {}
+
+  std::optional<Snapshot> FindTable(std::string_view name) override;
+  std::shared_ptr<const query::StoredTable> FindStored(std::string_view name) override;
+  std::vector<std::string> TableNames() override;
+  int64_t NowNs() override { return process_.NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override;
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override;
+  bool Changes(std::string_view name, std::span<const Value> args) override {
+    return process_.Changes(name, args);
+  }
+  absl::Status Refusal(std::string_view name) override;
+  std::vector<std::string> FunctionNames() override { return process_.FunctionNames(); }
+  std::vector<std::string> ValueNames() override;
+  query::ProcessFacts Facts() override { return process_.Facts(); }
+
+ private:
+  bool MayQuery(std::string_view name) const;
+  bool HasTable(std::string_view name);
+  absl::Status CheckTablesIn(std::span<const Value> args);
+
+  query::Environment& process_;
+  const security::Access& access_;
+};
+
+}  // namespace tickstack::serve

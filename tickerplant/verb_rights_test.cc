@@ -1,0 +1,210 @@
+// Goal: each right of a user is checked where the tickerplant uses it. Method: clients of several
+// users, whose authenticator believes their names.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "security/users_for_test.h"
+#include "tickerplant/tickerplant_service.h"
+#include "wire/client.h"
+#include "wire/simulation.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::StartsWith;
+
+class Silent final : public wire::ClientHandler {
+ public:
+  void OnConnected(wire::Connection&) override {}
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+};
+
+class VerbRightsTest : public testing::Test {
+ protected:
+  VerbRightsTest()
+      : directory_(std::filesystem::temp_directory_path() /
+                   ("verb_rights_test." + std::to_string(::getpid()))) {
+    InitLogging("test", LogLevel::kOff);
+    std::filesystem::remove_all(directory_);
+    TickerplantOptions options;
+    options.schemas = DefaultSchemas();
+    options.log_directory = directory_;
+    auto plant = Tickerplant::Open(options, *DayClock::Create("UTC", 0, DaysFromCivil(2020, 3, 9)),
+                                   &loop_.clock());
+    EXPECT_TRUE(plant.ok()) << plant.status();
+    service_ = std::make_unique<TickerplantService>(
+        loop_, *std::move(plant), BatchClock(1'000'000, std::nullopt, loop_.clock().NowNs()),
+        [](const absl::Status& why) { FAIL() << why; });
+  }
+  ~VerbRightsTest() override {
+    clients_.clear();
+    server_.reset();
+    service_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void UseUsers(std::map<std::string, security::Grants> grants) {
+    wire::ServerOptions options;
+    options.authenticator = std::make_shared<security::UsersForTest>(std::move(grants));
+    server_ = *wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, options, service_.get());
+  }
+  wire::Connection& Connect(std::string user) {
+    wire::ClientOptions options;
+    options.user = std::move(user);
+    clients_.push_back(std::make_unique<wire::Client>(
+        loop_, wire::Address{"127.0.0.1", server_->port(), ""}, options, &silent_));
+    EXPECT_TRUE(
+        simulation_.RunUntil([&] { return clients_.back()->connection() != nullptr; }, 20s));
+    return *clients_.back()->connection();
+  }
+  absl::StatusOr<Value> Ask(wire::Connection& connection, const Value& request) {
+    std::optional<absl::StatusOr<Value>> answer;
+    connection.Call(request, [&](absl::StatusOr<Value> a) { answer = std::move(a); });
+    EXPECT_TRUE(simulation_.RunUntil([&] { return answer.has_value(); }, 20s));
+    return *std::move(answer);
+  }
+  absl::StatusOr<Value> Ask(wire::Connection& connection, std::string_view q) {
+    return Ask(connection, Value::String(q));
+  }
+
+  static Value Trade() {
+    return Value::List({Value::Timestamp(5), Value::Symbol("IBM"), Value::Float(1.5), Value::Int(1),
+                        Value::Boolean(false), Value::Char(' '), Value::Char('N')});
+  }
+  static Value Quote() {
+    return Value::List({Value::Timestamp(5), Value::Symbol("IBM"), Value::Float(1), Value::Float(1),
+                        Value::Long(1), Value::Long(1), Value::Char('a'), Value::Char('b')});
+  }
+  static Value UpdOf(std::string_view table, Value x) {
+    return Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), std::move(x)});
+  }
+
+  const std::string directory_;
+  wire::Simulation simulation_{9'500 * kNsPerDay};
+  wire::EventLoop& loop_ = simulation_.loop();
+  Silent silent_;
+  std::unique_ptr<TickerplantService> service_;
+  std::unique_ptr<wire::Server> server_;
+  std::vector<std::unique_ptr<wire::Client>> clients_;
+};
+
+std::string ErrorOf(const absl::StatusOr<Value>& answer) {
+  return answer.ok() ? "an answer" : std::string(Message(answer.status()));
+}
+
+security::Grants Publishes(std::string_view table) {
+  security::Grants grants;
+  grants.publish.names.emplace(table);
+  return grants;
+}
+
+TEST_F(VerbRightsTest, RowsNeedTheRightToPublishToTheirTable) {
+  UseUsers({{"feed", Publishes("trade")}, {"reader", {}}, {"all", security::AllGrants()}});
+  wire::Connection& feeding = Connect("feed");
+  wire::Connection& reading = Connect("reader");
+  wire::Connection& unlimited = Connect("all");
+  EXPECT_TRUE(Ask(feeding, UpdOf("trade", Trade())).ok());
+  EXPECT_TRUE(Ask(unlimited, UpdOf("quote", Quote())).ok());
+  EXPECT_EQ(ErrorOf(Ask(feeding, UpdOf("quote", Quote()))),
+            "access: feed may not publish to quote");
+  EXPECT_EQ(ErrorOf(Ask(reading, UpdOf("trade", Trade()))),
+            "access: reader may not publish to trade");
+  const auto numbered = [](std::string_view table, Value x) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(0),
+                        Value::Symbol(table), std::move(x)});
+  };
+  EXPECT_EQ(ErrorOf(Ask(reading, numbered("trade", Trade()))),
+            "access: reader may not publish to trade");
+  EXPECT_TRUE(Ask(feeding, numbered("trade", Trade())).ok()) << "the name is free";
+  EXPECT_EQ(ErrorOf(Ask(feeding, numbered("quote", Quote()))),
+            "access: feed may not publish to quote");
+  // In the text of an expression, too.
+  const std::string text = ".u.upd[`quote;(0Np;`A;1f;1f;1;1;\"a\";\"b\")]";
+  EXPECT_EQ(ErrorOf(Ask(feeding, text)), "access: feed may not publish to quote");
+  EXPECT_EQ(ErrorOf(Ask(reading, "upd[`trade;()]")), "access: reader may not call upd");
+  EXPECT_EQ(service_->tickerplant().logged_seq(), 3u);
+}
+
+TEST_F(VerbRightsTest, SubscriptionsNeedTheirTablesAndSymbols) {
+  security::Grants desk;
+  desk.subscribe["quote"].all = true;
+  desk.subscribe["trade"].names = {"IBM", "VOD"};
+  UseUsers({{"desk", desk}, {"all", security::AllGrants()}, {"nobody", {}}});
+  wire::Connection& connection = Connect("desk");
+  EXPECT_TRUE(Ask(connection, ".u.sub[`quote;`]").ok());
+  EXPECT_TRUE(Ask(connection, ".u.sub[`trade;`IBM]").ok());
+  EXPECT_TRUE(Ask(connection, ".u.subx[`trade`quote;`IBM`VOD]").ok());
+  EXPECT_EQ(ErrorOf(Ask(connection, ".u.sub[`trade;`]")),
+            "access: desk may not subscribe to all symbols of trade");
+  EXPECT_EQ(ErrorOf(Ask(connection, ".u.sub[`trade;`IBM`AAPL]")),
+            "access: desk may not subscribe to AAPL of trade");
+  EXPECT_EQ(ErrorOf(Ask(connection, ".u.sub[`;`]")),
+            "access: desk may not subscribe to all symbols of trade");
+  EXPECT_THAT(ErrorOf(Ask(connection, ".u.log[0;1000]")),
+              StartsWith("access: desk may not call .u.log"));
+  EXPECT_EQ(ErrorOf(Ask(Connect("nobody"), ".u.sub[`quote;`]")),
+            "access: nobody may not subscribe to quote");
+  wire::Connection& unlimited = Connect("all");
+  EXPECT_TRUE(Ask(unlimited, ".u.sub[`;`]").ok());
+  EXPECT_TRUE(Ask(unlimited, ".u.log[0;1000]").ok());
+}
+
+TEST_F(VerbRightsTest, WhatChangesTheTickerplantNeedsTheRightToAdminister) {
+  security::Grants nearly = security::AllGrants();
+  nearly.administer = false;
+  UseUsers({{"nearly", nearly}, {"root", security::AllGrants()}});
+  wire::Connection& connection = Connect("nearly");
+  for (const std::string_view name :
+       {".u.end", ".u.endofday", ".u.feeds", ".u.closer", ".u.closed", ".u.w"}) {
+    const std::string args = name == ".u.closed" ? "[`a;2020.03.09]" : "[`a]";
+    EXPECT_EQ(ErrorOf(Ask(connection, std::string(name) + args)),
+              fmt::format("access: nearly may not call {}", name));
+  }
+  EXPECT_TRUE(Ask(connection, ".u.stats[]").ok());
+  EXPECT_TRUE(Ask(connection, ".u `i`L").ok());
+  EXPECT_EQ(service_->tickerplant().date(), DaysFromCivil(2020, 3, 9));
+  wire::Connection& root = Connect("root");
+  EXPECT_TRUE(Ask(root, ".u.w").ok());
+  EXPECT_TRUE(Ask(root, ".u.endofday[]").ok());
+  EXPECT_EQ(service_->tickerplant().date(), DaysFromCivil(2020, 3, 10));
+}
+
+TEST_F(VerbRightsTest, AFeedsNameIsTakenOverByItsUserOrWithTheRightToAdminister) {
+  security::Grants root = security::AllGrants();
+  UseUsers({{"a", Publishes("trade")}, {"b", Publishes("trade")}, {"root", root}});
+  EXPECT_TRUE(Ask(Connect("a"), ".u.feed[`f;`one]").ok());
+  wire::Connection& other = Connect("b");
+  EXPECT_EQ(ErrorOf(Ask(other, ".u.feed[`f;`one]")), "access: b may not claim feed f, which a owns")
+      << "also with the owner's instance";
+  EXPECT_EQ(ErrorOf(Ask(other, ".u.feed[`f;`two;`takeover]")),
+            "access: b may not claim feed f, which a owns");
+  EXPECT_TRUE(Ask(Connect("a"), ".u.feed[`f;`two;`takeover]").ok());
+  EXPECT_TRUE(Ask(Connect("root"), ".u.feed[`f;`three;`takeover]").ok());
+}
+
+TEST_F(VerbRightsTest, BoundsTheRequestsOfAUserAndTheNamesOfClosers) {
+  security::Grants few = security::AllGrants();
+  few.requests_per_second = 2;
+  UseUsers({{"few", few}});
+  wire::Connection& connection = Connect("few");
+  EXPECT_EQ(ErrorOf(Ask(connection, Value::List({Value::Symbol(".u.closer"),
+                                                 Value::Symbol(std::string(257, 'x'))}))),
+            "length: .u.closer[name]: a name of 257 bytes, at most 256");
+  EXPECT_TRUE(Ask(connection, "1").ok());
+  EXPECT_EQ(ErrorOf(Ask(connection, "1")), "limit: few may send 2 requests per second");
+  EXPECT_TRUE(Ask(connection, UpdOf("trade", Trade())).ok()) << "rows are no requests";
+  simulation_.RunFor(1s);
+  EXPECT_TRUE(Ask(connection, "1").ok());
+}
+
+}  // namespace
+}  // namespace tickstack::tickerplant
