@@ -24,6 +24,7 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
   ServerOptions options = server_options;
   options.http = options.http && AnswersHttp(listener);
   options.http_options.web_socket_origins = listener.http_origins;
+  options.http_options.status_loop = &loop;
   std::unique_ptr<Server> server;
   if (listener.listen_fd >= 0) {
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> inherited,
