@@ -77,6 +77,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kCloser, "[name]", 1, 1, kResult, nullptr, &Verbs::AddCloser},
     {protocol::kClosed, "[name;date]", 2, 2, kResult, nullptr, &Verbs::Closed},
     {protocol::kStats, "[]", 0, 1, kResult, nullptr, &Verbs::Stats},
+    {protocol::kActivity, "[]", 0, 1, kResult, nullptr, &Verbs::ActivityOfToday},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {
