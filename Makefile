@@ -22,7 +22,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-package deps-dax deps-browser deps-aarch64 build demo test package test-package test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -31,6 +31,7 @@ help:
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make package       a package for Debian, build/release/tickstack_VERSION_ARCHITECTURE.deb"
 	@echo "make test-package  installs, upgrades and purges that package in a Debian 12 (as root; installs debootstrap, lintian)"
+	@echo "make test-prometheus  a real Prometheus scrapes a running stack and its alerts fire and clear; promtool's checks (installs it)"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
@@ -60,6 +61,10 @@ deps-dax:
 deps-browser:
 	@command -v "$${TICKSTACK_CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null || \
 	  packaging/install_deps.sh debian-packages-browser.txt
+
+deps-prometheus:
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || \
+	  packaging/install_deps.sh debian-packages-prometheus.txt
 
 deps-aarch64:
 	@packaging/install_deps.sh debian-packages-aarch64.txt
@@ -92,6 +97,9 @@ package: build deps-package
 test-package: package
 	packaging/install_deps.sh debian-packages-package-test.txt
 	tests/e2e/package_test.py --build build/release
+
+test-prometheus: build deps-prometheus
+	TICKSTACK_REQUIRE_PROMETHEUS=1 tests/e2e/prometheus_test.py --program $(PROGRAM)
 
 test-dax: build deps-dax
 	cmake --build build/release --parallel $(JOBS) --target dax_test

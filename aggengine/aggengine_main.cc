@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "aggengine/aggengine_metrics.h"
 #include "aggengine/aggengine_service.h"
 #include "aggengine/engine.h"
 #include "base/heap.h"
@@ -11,6 +12,7 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
+#include "serve/process_status.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -49,8 +51,15 @@ absl::Status Run(AggEngineMainOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   AggEngineService service(loop, service_options, &engine);
+  serve::ProcessStatus status({.role = "aggengine",
+                               .metrics = Metrics(),
+                               .facts = [&engine] { return FactsOf(engine); },
+                               .reasons = ReasonsOf,
+                               .limits = options.health});
+  wire::ServerOptions server_options;
+  server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, service.queries()));
+                      wire::Listen(loop, options.listener, server_options, service.queries()));
   AskForShortSlices();
   LogInfo("aggengine up port={} tickerplant={} bars={} publish_ms={} tier={} kind={}",
           server->port(), options.tickerplant, options.bars.size(), options.publish_ms,

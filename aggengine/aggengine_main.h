@@ -8,6 +8,7 @@
 
 #include "aggengine/aggregate.h"
 #include "mem/tier.h"
+#include "serve/health.h"
 #include "table/schema.h"
 #include "wire/listener_options.h"
 
@@ -16,6 +17,7 @@ namespace tickstack::aggengine {
 struct AggEngineMainOptions {
   std::string name = "aggengine";
   wire::ListenerOptions listener;  // For queries such as `.agg.stats[]`.
+  serve::HealthLimits health;
   std::string tickerplant = "127.0.0.1:5010";
   std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
   double publish_ms = 0;       // Publish interval; 0 publishes with the rows that it receives.

@@ -289,6 +289,7 @@ void Engine::RecordLag() {
   if (lag_ns < -kNsPerDay || lag_ns > kNsPerDay) return;  // The day is replayed.
   lag_ns_ = lag_ns;
   lag_ns_max_ = std::max(lag_ns, lag_ns_max_.value_or(lag_ns));
+  lag_buckets_.Record(lag_ns);
 }
 
 void Engine::OnAnswer(const absl::Status& answer) {
@@ -312,7 +313,7 @@ void Engine::OnLinkLost() {
 
 // ---- counters
 
-Value Engine::Stats() const {
+Value Engine::Stats(bool asks_kernel) const {
   SymbolVector names;
   std::vector<int64_t> values;
   const auto add = [&](std::string_view name, uint64_t value) {
@@ -352,7 +353,8 @@ Value Engine::Stats() const {
   add("days_ended", counters_.days_ended);
   add("bars", bars);
   add("state_bytes", state);
-  add("state_resident_bytes", tier_->ResidentBytes());
+  add("state_resident_bytes",
+      asks_kernel ? tier_->ResidentBytes() : static_cast<uint64_t>(kNullLong));
   add("history_bytes", history);
   add("state_index_bytes", index);
   add("lag_ns", static_cast<uint64_t>(lag_ns_.value_or(kNullLong)));

@@ -30,6 +30,7 @@
 #include "aggengine/bar_source.h"
 #include "aggengine/bars.h"
 #include "base/byte_buffer.h"
+#include "base/duration_buckets.h"
 #include "base/logging.h"
 #include "base/string_map.h"
 #include "base/time.h"
@@ -142,7 +143,10 @@ class Engine final : public wire::SubscribedState {
   //   lag_ns, lag_ns_max       from the time of the newest row until its bars were sent, for the
   //                            last and the slowest message; null for replayed days and for times
   //                            of day
-  Value Stats() const;
+  // If `asks_kernel` is false, state_resident_bytes is null: the answer takes microseconds.
+  Value Stats(bool asks_kernel = true) const;
+  // The lags since the process started.
+  DurationBuckets::Counts LagBuckets() const { return lag_buckets_.Read(); }
   const EngineCounters& counters() const { return counters_; }
 
  private:
@@ -189,6 +193,7 @@ class Engine final : public wire::SubscribedState {
   int64_t newest_ns_ = INT64_MIN;     // Latest time of rows received since the last message.
   std::optional<int64_t> lag_ns_;
   std::optional<int64_t> lag_ns_max_;
+  DurationBuckets lag_buckets_;
   LogLimit refused_limit_;
 };
 

@@ -40,7 +40,7 @@ absl::StatusOr<LogEnd> FindLogEnd(const std::string& log) {
   const std::string index = wire::TplogIndexPath(log);
   // A log without its whole header is one that is being created.
   if (!FileExists(index) || facts.bytes < wire::kTplogHeaderBytes) return end;
-  const absl::Status followed = Follow(index, facts.bytes, end);
+  absl::Status followed = Follow(index, facts.bytes, end);
   if (followed.ok()) return end;
   if (!absl::IsDataLoss(followed)) return followed;
   TS_ASSIGN_OR_RETURN(const FileFacts of_index, FactsOf(index));

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "aggengine/aggengine_metrics.h"
 #include "base/status.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
@@ -68,6 +69,7 @@ const ProcessHooks<AggEngineMainOptions> kAggEngineHooks = {
         [](const StackConfig&, const AggEngineMainOptions& options, Flags& flags) {
           flags.insert(flags.end(), {"--tickerplant", options.tickerplant});
         },
+    .metrics = aggengine::Metrics,
 };
 
 }  // namespace tickstack::cli

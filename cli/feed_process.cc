@@ -7,6 +7,7 @@
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
 #include "cli/source_config.h"
+#include "feed/feed_metrics.h"
 
 namespace tickstack::cli {
 namespace {
@@ -76,6 +77,7 @@ const ProcessHooks<FeedOptions> kFeedHooks = {
                   FeedOptions& options) { options.tickerplant = address_of(options.tickerplant); },
     .child_flags = AddChildFlags,
     .set_date = SetDateOfSource,
+    .metrics = feed::Metrics,
 };
 
 }  // namespace tickstack::cli

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
+#include "hdb/hdb_metrics.h"
 
 namespace tickstack::cli {
 namespace {
@@ -40,6 +41,7 @@ const ProcessHooks<HdbMainOptions> kHdbHooks = {
     .run = Run,
     .child_flags = [](const StackConfig& config, const HdbMainOptions&,
                       Flags& flags) { flags.insert(flags.end(), {"--data", config.data}); },
+    .metrics = hdb::Metrics,
 };
 
 }  // namespace tickstack::cli

@@ -25,6 +25,7 @@
 #include "cli/hdb_repair.h"
 #include "cli/loadtest_command.h"
 #include "cli/log_command.h"
+#include "cli/metrics_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
@@ -237,6 +238,12 @@ void AddCompareCommand(CLI::App& app, CompareOptions& options, Action& action) {
   command.callback([&] { action = [&] { return RunCompare(options); }; });
 }
 
+void AddMetricsCommand(CLI::App& app, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("metrics", "List what the processes serve at /metrics, as Markdown");
+  command.callback([&] { action = [] { return RunMetrics(); }; });
+}
+
 struct LogOptions {
   LogDumpOptions dump;
   LogCheckOptions check;
@@ -436,6 +443,7 @@ int Main(const std::vector<std::string>& given) {
   AddReportCommand(app, report, action);
   AddCompareCommand(app, compare, action);
   AddLogCommand(app, log, action);
+  AddMetricsCommand(app, action);
   AddHdbTools(app, hdb_tools, action);
   AddUserCommand(app, user, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {

@@ -6,6 +6,7 @@
 #include "cli/bars_config.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
+#include "monitor/monitor_metrics.h"
 #include "monitor/query_set.h"
 
 namespace tickstack::cli {
@@ -91,6 +92,7 @@ const ProcessHooks<MonitorOptions> kMonitorHooks = {
     .run = [](const StackConfig&, MonitorOptions& options) { return monitor::RunMonitor(options); },
     .resolve = Resolve,
     .child_flags = AddChildFlags,
+    .metrics = monitor::Metrics,
 };
 
 }  // namespace tickstack::cli

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,7 +16,9 @@
 #include "absl/status/status.h"
 #include "base/config.h"
 #include "base/status.h"
+#include "cli/health_config.h"
 #include "cli/listener_config.h"
+#include "serve/metrics.h"
 #include "wire/listener_options.h"
 
 namespace CLI {
@@ -50,6 +53,8 @@ struct ProcessHooks {
   void (*child_flags)(const StackConfig& config, const Options& options, Flags& flags) = nullptr;
   // Sets the day of a replay, as days since 2000; null: it has none.
   void (*set_date)(int32_t day, Options& options) = nullptr;
+  // Returns what the process exports at /metrics, apart from what all export.
+  std::span<const serve::Metric> (*metrics)();
 };
 
 // One process of a configuration, whatever the type of its options. Refers to the configuration:
@@ -78,6 +83,8 @@ struct ProcessKind {
   int default_port;  // 0: the kernel chooses.
   StopRank stop_rank;
   bool may_end;  // Exit code 0 before it was told to stop is a good end, not a death.
+
+  std::span<const serve::Metric> (*metrics)();
 
   bool several;  // [[role]]: a stack may have several.
   // Appends the process of one section.
@@ -147,10 +154,14 @@ struct KindOf {
     options.listener.port = kind.default_port;
     TS_RETURN_IF_ERROR(ReadName(section, &options.name));
     TS_RETURN_IF_ERROR(ReadListener(section, options.listener));
+    TS_RETURN_IF_ERROR(ReadHealth(root, options.health));
     TS_RETURN_IF_ERROR(kHooks.read(root, section, config, options));
     Add(config, std::move(options));
     return absl::OkStatus();
   }
+
+  // The hooks are defined elsewhere, so their members are no constants here.
+  static std::span<const serve::Metric> Metrics() { return kHooks.metrics(); }
 
   static void AddDefault(const ProcessKind& kind, StackConfig& config) {
     Options options;
@@ -195,7 +206,7 @@ template <auto kMember, const auto& kHooks>
 constexpr ProcessKind Row(std::string_view role, std::string_view help, int default_port,
                           StopRank stop_rank, bool may_end = false) {
   using Kind = internal::KindOf<kMember, kHooks>;
-  return {role,           help,       default_port,     stop_rank,     may_end,
+  return {role,           help,       default_port,     stop_rank,     may_end,   Kind::Metrics,
           Kind::kSeveral, Kind::Read, Kind::AddDefault, Kind::KeepOne, Kind::Find};
 }
 

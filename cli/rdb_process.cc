@@ -9,6 +9,7 @@
 #include "cli/shared_options.h"
 #include "cli/stack_config.h"
 #include "cli/tier_config.h"
+#include "rdb/rdb_metrics.h"
 
 namespace tickstack::cli {
 namespace {
@@ -85,6 +86,7 @@ const ProcessHooks<RdbMainOptions> kRdbHooks = {
     .run = [](const StackConfig&, RdbMainOptions& options) { return rdb::RunRdb(options); },
     .resolve = Resolve,
     .child_flags = AddChildFlags,
+    .metrics = rdb::Metrics,
 };
 
 }  // namespace tickstack::cli

@@ -38,6 +38,27 @@ TEST(StackConfig, HasWhatTheFileHasAndDefaultsForTheRest) {
   EXPECT_TRUE(config.restart);
 }
 
+TEST(StackConfig, EveryProcessHasTheLimitsOfHealth) {
+  const StackConfig config = Parsed(R"(
+[health]
+disk_free = "2GiB"
+tier_used_percent = 70
+behind = "10s"
+feed_silent = "1m"
+[tickerplant]
+[[rdb]]
+[monitor]
+)");
+  EXPECT_EQ(config.tickerplant->health.feed_silent_ns, 60 * kNsPerSecond);
+  EXPECT_EQ(config.rdbs[0].health.disk_free_bytes, size_t{2} << 30);
+  EXPECT_EQ(config.rdbs[0].health.tier_used_percent, 70);
+  EXPECT_EQ(config.monitors[0].health.behind_ns, 10 * kNsPerSecond);
+  EXPECT_THAT(ErrorOf("[health]\nbehind = \"0s\"\n[tickerplant]\n"),
+              testing::HasSubstr("health.behind: expected more than 0s"));
+  EXPECT_THAT(ErrorOf("[health]\ntier_used_percent = 101\n[tickerplant]\n"),
+              testing::HasSubstr("expected an integer from 1 to 100"));
+}
+
 TEST(StackConfig, ReadsTheKeysOfEveryProcess) {
   const StackConfig config = Parsed(R"(
 [stack]

@@ -11,6 +11,7 @@
 #include "cli/process_table.h"
 #include "cli/read_word.h"
 #include "cli/shared_options.h"
+#include "tickerplant/tickerplant_metrics.h"
 
 namespace tickstack::cli {
 namespace {
@@ -122,6 +123,7 @@ const ProcessHooks<TickerplantMainOptions> kTickerplantHooks = {
               TickerplantMainOptions& options) { return tickerplant::RunTickerplant(options); },
     .child_flags = AddChildFlags,
     .set_date = [](int32_t day, TickerplantMainOptions& options) { options.date = day; },
+    .metrics = tickerplant::Metrics,
 };
 
 }  // namespace tickstack::cli

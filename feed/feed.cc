@@ -405,6 +405,7 @@ Value Feed::Stats(int64_t now_ns) const {
   add("numbered", Value::Boolean(numbered_));
   add("rows", RowsDict(rows_sent_, source_->tables()));
   add("logged", RowsDict(rows_logged_, source_->tables()));
+  add("rows_total", Value::Long(rows_total_));
   add("rows_per_s", Value::Float(rows_per_s_));
   add("lag_ms", Value::Float(late ? static_cast<double>(now_ns - due_ns) / kNsPerMs : 0));
   add("lag_ms_max", Value::Float(static_cast<double>(lag_ns_max_) / kNsPerMs));

@@ -111,6 +111,7 @@ class Feed {
   //   connected      boolean
   //   numbered       boolean: the tickerplant knows `.u.feed`
   //   rows, logged   dictionaries, table -> long: published rows, and those known to be logged
+  //   rows_total     long: rows sent by this process, with those that were sent again
   //   rows_per_s     float: over at least the last second
   //   lag_ms         float: how long the next row to send has been due; 0 if the feed is in time
   //   lag_ms_max     float: the largest lag of a sent message

@@ -10,7 +10,9 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "feed/feed.h"
+#include "feed/feed_metrics.h"
 #include "feed/feed_service.h"
+#include "serve/process_status.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -47,8 +49,15 @@ absl::Status Run(FeedOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
+  serve::ProcessStatus status({.role = "feed",
+                               .metrics = Metrics(),
+                               .facts = [&service] { return FactsOf(service); },
+                               .reasons = ReasonsOf,
+                               .limits = options.health});
+  wire::ServerOptions server_options;
+  server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, service.queries()));
+                      wire::Listen(loop, options.listener, server_options, service.queries()));
   LogInfo("feed up port={} tickerplant={} name={} instance={} {}", server->port(),
           tickerplant.ToString(), settings.name, settings.instance,
           service.feed().source().Describe());

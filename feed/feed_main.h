@@ -6,6 +6,7 @@
 #include <string>
 
 #include "feed/source_registry.h"
+#include "serve/health.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::feed {
@@ -15,6 +16,7 @@ struct FeedOptions {
   SourceSettings source;
   std::string tickerplant = "127.0.0.1:5010";
   wire::ListenerOptions listener;  // For `.feed.start[]` and `.feed.stats[]`.
+  serve::HealthLimits health;
   // True: takes the name over if another feed has it. Not available in a configuration: restarted
   // feeds would take it from each other.
   bool take_over = false;

@@ -27,6 +27,7 @@ class FeedService {
   void StopPublishing(std::chrono::nanoseconds at_most);
   bool connected() const;
   const Feed& feed() const { return *feed_; }
+  Value Stats() const { return feed_->Stats(clock_.NowNs()); }
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }
 

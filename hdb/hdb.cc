@@ -178,18 +178,21 @@ absl::Status Hdb::Reload() {
   return absl::OkStatus();
 }
 
-std::vector<std::string> Hdb::problems() const {
+std::vector<std::string> Hdb::load_problems() const {
   std::vector<std::string> problems;
-  std::shared_ptr<const LoadedDatabase> loaded;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!load_error_.empty()) problems.push_back(load_error_);
-    loaded = current_;
-  }
+  const std::lock_guard lock(mutex_);
+  if (!load_error_.empty()) problems.push_back(load_error_);
+  if (current_ == nullptr) return problems;
+  problems.insert(problems.end(), current_->problems().begin(), current_->problems().end());
+  return problems;
+}
+
+std::vector<std::string> Hdb::problems() const {
+  std::vector<std::string> problems = load_problems();
+  const std::shared_ptr<const LoadedDatabase> loaded = current();
   if (loaded == nullptr) return problems;
-  for (const std::vector<std::string>* found : {&loaded->problems(), &loaded->layout_problems()}) {
-    problems.insert(problems.end(), found->begin(), found->end());
-  }
+  const std::vector<std::string>& layout = loaded->layout_problems();
+  problems.insert(problems.end(), layout.begin(), layout.end());
   return problems;
 }
 

@@ -77,6 +77,8 @@ class Hdb {
   std::shared_ptr<const LoadedDatabase> current() const;
   // Returns the error of the last load, if it failed, then the problems of the loaded database.
   std::vector<std::string> problems() const;
+  // The same without LoadedDatabase::layout_problems, which may take long.
+  std::vector<std::string> load_problems() const;
 
   uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // Successful.
   uint64_t reloads_failed() const { return reloads_failed_.load(std::memory_order_relaxed); }

@@ -83,7 +83,7 @@ absl::StatusOr<Value> HdbEnvironment::Reload() {
   return Value();
 }
 
-Value HdbEnvironment::Stats() const {
+Value HdbEnvironment::StatsWith(size_t problems) const {
   SymbolVector names;
   ByteBuffer values;
   const auto add = [&](std::string_view name, uint64_t value) {
@@ -97,7 +97,7 @@ Value HdbEnvironment::Stats() const {
     add("segments", database.segments().size());
     add("symbols", static_cast<uint64_t>(database.domains()->symbols().size()));
   }
-  add("problems", hdb_->problems().size());
+  add("problems", problems);
   add("reloads", hdb_->reloads());
   add("reloads_failed", hdb_->reloads_failed());
   add("load_ns", static_cast<uint64_t>(hdb_->load_ns()));
@@ -132,7 +132,7 @@ std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".hdb.reload") return Reload();
-  if (name == ".hdb.stats") return Stats();
+  if (name == ".hdb.stats") return StatsWith(hdb_->problems().size());
   std::vector<Value> problems;
   for (const std::string& problem : hdb_->problems()) problems.push_back(Value::String(problem));
   return Value::List(std::move(problems));

@@ -42,11 +42,13 @@ class HdbEnvironment : public query::Environment {
   serve::ProcessFacts& facts() { return facts_; }
   // Counters for the code that evaluates queries here.
   serve::QueryCounters& queries() { return queries_; }
+  // Returns `.hdb.stats[]`; its `problems` are those of the last load only, so that this is quick.
+  Value QuickStats() const { return StatsWith(hdb_->load_problems().size()); }
 
  private:
   bool IsReload(std::string_view name, std::span<const Value> args) const;
   absl::StatusOr<Value> Reload();
-  Value Stats() const;
+  Value StatsWith(size_t problems) const;
 
   Hdb* const hdb_;
   const Clock* const clock_;

@@ -10,6 +10,7 @@
 #include "disk/decompressed_image.h"
 #include "hdb/hdb.h"
 #include "hdb/hdb_environment.h"
+#include "hdb/hdb_metrics.h"
 #include "serve/query_service.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -27,7 +28,7 @@ absl::Status Run(HdbMainOptions options) {
       LogError("database not loaded root={} error=\"{}\"", options.database, Message(loaded));
     } else {
       // There is no directory before the first day ends, or if the path is mistyped.
-      LogWarn("no database yet, there is no such directory root={}", options.database);
+      LogInfo("no database yet, there is no such directory root={}", options.database);
     }
   }
   HdbEnvironment environment(&hdb, &SystemClock::Instance());
@@ -35,9 +36,12 @@ absl::Status Run(HdbMainOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   loop.OnStopSignal([&](int) { stop = true; });
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
-                      serve::QueryService::Start(serve::ServiceOptionsOf(options, options.listener),
-                                                 &environment, &environment.queries()));
+  serve::ProcessStatus status(StatusOf(options, environment));
+  serve::QueryServiceOptions service_options = serve::ServiceOptionsOf(options, options.listener);
+  service_options.status = &status;
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<serve::QueryService> service,
+      serve::QueryService::Start(service_options, &environment, &environment.queries()));
   environment.facts().SetPort(service->port());
   LogInfo("hdb up port={} database={} query_threads={}", service->port(), options.database,
           options.query_threads);

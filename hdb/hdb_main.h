@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "serve/health.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
 
@@ -12,6 +13,7 @@ namespace tickstack::hdb {
 struct HdbMainOptions : serve::QuerySettings {
   std::string name = "hdb";
   wire::ListenerOptions listener;
+  serve::HealthLimits health;
   size_t cache_bytes = 0;  // For decompressed columns; 0: a quarter of the machine's memory.
   std::string database;    // The directory; a stack's default is DATA/hdb.
 };

@@ -1,5 +1,7 @@
 #include "monitor/metric.h"
 
+#include <algorithm>
+
 namespace tickstack::monitor {
 
 Distribution DistributionOf(const Histogram& histogram) {
@@ -15,6 +17,11 @@ Distribution DistributionOf(const Histogram& histogram) {
 
 void Metric::Record(int64_t now_ns, int64_t value_ns) {
   whole_.Record(value_ns);
+  size_t bucket = 0;
+  while (bucket < DurationBuckets::kBounded && value_ns > DurationBuckets::UpperNs(bucket))
+    ++bucket;
+  ++buckets_.of_bucket[bucket];
+  buckets_.sum_ns += static_cast<uint64_t>(std::max<int64_t>(0, value_ns));
   recent_.push_back({now_ns, value_ns});
   while (recent_.front().at_ns < now_ns - kRecentNs) recent_.pop_front();
 }

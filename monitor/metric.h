@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 
+#include "base/duration_buckets.h"
 #include "base/histogram.h"
 
 namespace tickstack::monitor {
@@ -31,6 +32,8 @@ class Metric {
   const std::string& name() const { return name_; }
   const Histogram& Whole() const { return whole_; }
   Histogram LastMinute(int64_t now_ns) const;  // Values recorded in the last minute.
+  // All values, also those before a reset.
+  const DurationBuckets::Counts& Buckets() const { return buckets_; }
   void Reset();
 
  private:
@@ -41,6 +44,7 @@ class Metric {
   std::string name_;
   Histogram whole_;
   std::deque<Recent> recent_;
+  DurationBuckets::Counts buckets_;
 };
 
 }  // namespace tickstack::monitor

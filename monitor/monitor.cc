@@ -181,20 +181,28 @@ void Monitor::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
     return;  // OnDisconnected follows and handles it.
   } else {
     ++errors_;
-    static LogLimit limit(10 * kNsPerSecond);
-    if (limit.Pass(now_ns)) {
-      LogWarn("query failed query=\"{}\" error=\"{}\"", questions_[asked_].text,
-              Message(answer.status()));
-    }
+    LogFailed(questions_[asked_], answer.status(), now_ns);
   }
   if (++asked_ < questions_.size()) return AskNext(now_ns);
   Finish(now_ns);
+}
+
+void Monitor::LogFailed(const Question& question, const absl::Status& why, int64_t now_ns) {
+  static LogLimit limit(10 * kNsPerSecond);
+  if (!limit.Pass(now_ns)) return;
+  // An rdb answers before it has subscribed, and has no tables until then.
+  const bool is_about_table = question.topic == Topic::kNewest || question.topic == Topic::kRows;
+  if (is_about_table && !has_tables_ && Message(why) == settings_.tables[question.table]) {
+    return LogInfo("the rdb has no tables yet table={}", Message(why));
+  }
+  LogWarn("query failed query=\"{}\" error=\"{}\"", question.text, Message(why));
 }
 
 void Monitor::TakeAnswer(const Question& question, const Value& answer, int64_t now_ns) {
   TableSample& table = sample_.tables[question.table];
   switch (question.topic) {
     case Topic::kNewest:
+      has_tables_ = true;
       return TakeNewest(question.table, answer, now_ns);
     case Topic::kRows:
       table.rows = LongOf(answer);

@@ -142,6 +142,7 @@ class Monitor {
   void Begin(int64_t now_ns);
   void AskNext(int64_t now_ns);
   void Finish(int64_t now_ns);
+  void LogFailed(const Question& question, const absl::Status& why, int64_t now_ns);
   void TakeAnswer(const Question& question, const Value& answer, int64_t now_ns);
   void TakeNewest(size_t table, const Value& answer, int64_t now_ns);
   void TakeRdb(std::string_view prefix, const Value& answer);
@@ -163,6 +164,7 @@ class Monitor {
   int64_t rdb_due_ns_ = 0;
   std::vector<Newest> newest_;  // By table.
   std::string asof_symbol_;
+  bool has_tables_ = false;  // True once the rdb had one of the tables.
 
   double refused_unsaid_ = 0;  // Refused rows that are not in a warning yet.
   LogLimit refused_limit_{10 * kNsPerSecond};

@@ -14,9 +14,11 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "monitor/client_report.h"
+#include "monitor/monitor_metrics.h"
 #include "monitor/monitor_service.h"
 #include "monitor/query_clients.h"
 #include "monitor/report.h"
+#include "serve/process_status.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -143,6 +145,19 @@ absl::Status WriteSummary(const std::filesystem::path& stem, const Summary& summ
   return absl::OkStatus();
 }
 
+serve::ProcessStatusOptions StatusOf(const MonitorOptions& options, const MonitorService& service,
+                                     int64_t query_ns) {
+  return {.role = "monitor",
+          .metrics = Metrics(),
+          .facts = [&service] { return FactsOf(service); },
+          .reasons =
+              [query_ns](const serve::StatusFacts& facts, const serve::HealthLimits& limits) {
+                return ReasonsOf(facts, limits, query_ns);
+              },
+          .disks = {{"data", options.data}},
+          .limits = options.health};
+}
+
 absl::Status Run(MonitorOptions options) {
   TS_RETURN_IF_ERROR(CheckOptions(options));
   TS_ASSIGN_OR_RETURN(const wire::Address rdb, wire::ParseAddress(options.rdb));
@@ -179,8 +194,11 @@ absl::Status Run(MonitorOptions options) {
   };
   MonitorService service(loop, rdb, feed, settings, on_sample, clients.get());
   running = &service;
+  serve::ProcessStatus status(StatusOf(options, service, settings.query_ns));
+  wire::ServerOptions server_options;
+  server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, service.queries()));
+                      wire::Listen(loop, options.listener, server_options, service.queries()));
   LogInfo("monitor up port={} rdb={} query_ms={} csv={}", server->port(), rdb.ToString(),
           options.query_ms, samples.path().string());
   loop.OnStopSignal([&](int) { stop = told_to_stop = true; });

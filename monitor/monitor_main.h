@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/health.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::monitor {
@@ -15,8 +16,9 @@ struct MonitorOptions {
   std::string name = "monitor";
   std::string data = "data";  // The data directory.
   std::string rdb = "127.0.0.1:5011";
-  std::string feed;                 // Started once the rdb answers; empty: none to start.
-  wire::ListenerOptions listener;   // For queries such as `.monitor.stats[]`.
+  std::string feed;                // Started once the rdb answers; empty: none to start.
+  wire::ListenerOptions listener;  // For queries such as `.monitor.stats[]`.
+  serve::HealthLimits health;
   std::vector<std::string> bars;    // Tables of bars that are watched besides trade and quote.
   double query_ms = 300;            // Interval between samples.
   double spread_ms = 0;             // Random delay of a sample (MonitorSettings).

@@ -78,6 +78,8 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
     service_.monitor_.OnDisconnected(service_.clock_.NowNs());
   }
 
+  bool is_connected() const { return connection_ != nullptr; }
+
  private:
   MonitorService& service_;
   wire::Connection* connection_ = nullptr;
@@ -135,12 +137,15 @@ Value MonitorService::Stats() const {
   const auto counted = [this](uint64_t (QueryClients::*count)() const) {
     return clients_ == nullptr ? 0 : static_cast<int64_t>((clients_->*count)());
   };
+  const int64_t sample_ns = monitor_.last().end_ns;
   return Value::Dict(
       Value::Symbols({"samples", "missed", "errors", "reconnects", "answers", "client_errors",
-                      "clients_idle"}),
+                      "clients_idle", "connected", "sample_age_ms"}),
       Value::Longs({monitor_.samples(), monitor_.missed(), monitor_.errors(), monitor_.reconnects(),
                     counted(&QueryClients::answers), counted(&QueryClients::errors),
-                    clients_ == nullptr || clients_->is_idle() ? 1 : 0}));
+                    clients_ == nullptr || clients_->is_idle() ? 1 : 0,
+                    rdb_->is_connected() ? 1 : 0,
+                    sample_ns == 0 ? kNullLong : (clock_.NowNs() - sample_ns) / 1'000'000}));
 }
 
 }  // namespace tickstack::monitor

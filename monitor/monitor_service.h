@@ -18,9 +18,10 @@
 
 namespace tickstack::monitor {
 
-// Answers `.monitor.stats[]`, a dictionary of longs: samples missed errors reconnects, and for
-// clients answers client_errors clients_idle; `.monitor.begin[]`, which restarts the measurements
-// (Monitor::Restart) and makes clients start to ask; and `.monitor.end[]`, which makes them stop.
+// Answers `.monitor.stats[]`, a dictionary of longs: samples missed errors reconnects; answers
+// client_errors clients_idle for clients; and connected sample_age_ms, which is null before the
+// first sample. Also `.monitor.begin[]`, which restarts the measurements (Monitor::Restart) and
+// makes clients start to ask; and `.monitor.end[]`, which makes them stop.
 class MonitorService {
  public:
   // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start,
@@ -32,7 +33,8 @@ class MonitorService {
   ~MonitorService();
 
   const Monitor& monitor() const { return monitor_; }
-  void Stop();  // Asks no more questions.
+  Value Stats() const;  // The answer to `.monitor.stats[]`.
+  void Stop();          // Asks no more questions.
 
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }
@@ -43,7 +45,6 @@ class MonitorService {
   void Pump();
   Value BeginMeasuring();
   Value EndMeasuring();
-  Value Stats() const;
 
   const Clock& clock_;
   wire::EventLoop& loop_;

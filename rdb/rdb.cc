@@ -488,6 +488,7 @@ void Rdb::RecordLatency(const BatchView& batch, size_t time_column) {
     // Skips nulls and infinities, which would overflow: both are far more than a day away.
     if (due_ns < visible_ns - kNsPerDay || due_ns > visible_ns + kNsPerDay) continue;
     latency_.Record(visible_ns - due_ns);
+    latency_buckets_.Record(visible_ns - due_ns);
   }
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/duration_buckets.h"
 #include "base/histogram.h"
 #include "base/logging.h"
 #include "base/string_map.h"
@@ -174,6 +175,8 @@ class Rdb final : public wire::SubscribedState {
   // that are more than a day old, because those are history and not late. `reset` then empties the
   // histogram.
   Histogram Latency(bool reset);
+  // The same latencies since the process started, whatever was reset.
+  DurationBuckets::Counts LatencyBuckets() const { return latency_buckets_.Read(); }
 
  private:
   struct Entry {
@@ -245,7 +248,8 @@ class Rdb final : public wire::SubscribedState {
   std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.
   std::optional<BlockedDay> blocked_;  // Guarded by tables_mutex_.
   std::mutex latency_mutex_;
-  Histogram latency_;  // Guarded by latency_mutex_.
+  Histogram latency_;                // Guarded by latency_mutex_.
+  DurationBuckets latency_buckets_;  // Written by the ingest thread.
 };
 
 }  // namespace tickstack::rdb

@@ -1,6 +1,7 @@
 #include "rdb/rdb_main.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "rdb/intake.h"
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
+#include "rdb/rdb_metrics.h"
 #include "rdb/succession.h"
 #include "rdb/tier_watch.h"
 #include "serve/query_service.h"
@@ -257,14 +259,21 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
     if (stop) return 0;
   }
 
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
-                      serve::QueryService::Start(ServiceOptions(options, rdb.placement()),
-                                                 &environment, &environment.queries()));
+  std::atomic<int64_t> ingest_ns{MonotonicNs()};
+  serve::ProcessStatus status(StatusOf(options, rdb, environment, ingest_ns));
+  serve::QueryServiceOptions service_options = ServiceOptions(options, rdb.placement());
+  service_options.status = &status;
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<serve::QueryService> service,
+      serve::QueryService::Start(service_options, &environment, &environment.queries()));
   environment.facts().SetPort(service->port());
   if (options.replay.empty() && successor == nullptr) intake.Start();
   TierWatch tier_watch(Pointers(tiers));
   wire::Timer tier_looks(loop);
-  tier_looks.Every(kTierLooks, [&tier_watch] { tier_watch.Poll(); });
+  tier_looks.Every(kTierLooks, [&tier_watch, &ingest_ns] {
+    tier_watch.Poll();
+    ingest_ns.store(MonotonicNs(), std::memory_order_relaxed);
+  });
   LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);

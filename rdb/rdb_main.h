@@ -15,6 +15,7 @@
 #include "rdb/end_of_day.h"
 #include "rdb/placement_rules.h"
 #include "rdb/prestress.h"
+#include "serve/health.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
 
@@ -34,6 +35,7 @@ std::string PersistentFileOf(std::string_view rdb);
 struct RdbMainOptions : serve::QuerySettings {
   std::string name = "rdb";
   wire::ListenerOptions listener;
+  serve::HealthLimits health;
   // True: takes the place of the rdb that listens on the port (succession.h).
   bool take_over = false;
   std::string tickerplant = "127.0.0.1:5010";

@@ -223,6 +223,10 @@ TEST_F(RdbTest, MeasuresFromARowsTimeToWhenItWasVisible) {
   EXPECT_EQ(latency.Max(), 3000);
   EXPECT_EQ(latency.Min(), 0);
   EXPECT_EQ(rdb_.Latency(false).Count(), 0u);
+  const DurationBuckets::Counts kept = rdb_.LatencyBuckets();
+  EXPECT_EQ(kept.of_bucket[0] + kept.of_bucket[1] + kept.of_bucket[2], 3u)
+      << "a reset does not count";
+  EXPECT_EQ(kept.sum_ns, 3000u + 1000u);
 }
 
 class SmallRdbTest : public RdbTest {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration_buckets.h"
 #include "base/histogram.h"
 
 namespace tickstack::serve {
@@ -28,7 +29,9 @@ class QueryCounters {
   void Record(int64_t ns) {
     const std::lock_guard lock(mutex_);
     ns_.Record(ns);
+    durations_.Record(ns);
   }
+  DurationBuckets::Counts Durations() const { return durations_.Read(); }
   Histogram Times() const {
     const std::lock_guard lock(mutex_);
     return ns_;
@@ -37,6 +40,7 @@ class QueryCounters {
  private:
   mutable std::mutex mutex_;
   Histogram ns_{int64_t{1} << 42, 2};  // Guarded by mutex_.
+  DurationBuckets durations_;          // Written under mutex_.
 };
 
 // Returns the counters with their names in the statistics.

@@ -82,6 +82,7 @@ absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
   QueryService* const raw = service.get();
   wire::ServerOptions server;
   server.connection.max_message_bytes = kRequestBytesMax;
+  server.http_options.status = options.status;
   TS_ASSIGN_OR_RETURN(service->server_,
                       wire::Listen(service->loop_, options.listener, server, raw));
   service->check_clients_.Every(kCheckInterval, [raw] { raw->CheckClients(); });

@@ -64,6 +64,9 @@ struct QueryServiceOptions {
   // A client that has not read an answer after this time, plus 1 s for every 4 MiB of it, is
   // disconnected; 0: never.
   int64_t unread_timeout_ns = 60 * kNsPerSecond;
+  // Answers /metrics and the like, on the socket thread; nullptr: there are none. Must outlive the
+  // service.
+  wire::StatusSource* status = nullptr;
 };
 
 class QueryService : public wire::ServerHandler {

@@ -105,7 +105,8 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
                                       .at_once = TablesIn(options_.schemas, options_.at_once),
                                       .publish_bytes = options_.publish_bytes}),
       catch_up_(options_.schemas, /*keep_order=*/!options_.batch, clock),
-      rows_logged_(options_.schemas.size()) {
+      rows_logged_(options_.schemas.size()),
+      activity_(options_.schemas.size()) {
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
@@ -326,6 +327,7 @@ absl::Status Tickerplant::Commit() {
       ++counters_.log_retries;
       return status;
     }
+    activity_.OnLogged(block, clock_->MonotonicNs());
     for (size_t i = 0; i < block.messages(); ++i) {
       const StagedBlock::Upd upd = block.upd(i);
       publication_.Add(upd.table, upd.batch, upd.owner);
@@ -473,6 +475,10 @@ bool Tickerplant::IsRollDue() {
   return now_ns - *jumped_ns_ >= kJumpHeldNs;
 }
 
+int64_t Tickerplant::OverdueNs() const {
+  return std::max<int64_t>(0, clock_->NowNs() - next_roll_ns_);
+}
+
 absl::StatusOr<bool> Tickerplant::RollIfDue() {
   if (!IsRollDue()) return false;
   const int64_t now_ns = clock_->NowNs();
@@ -513,6 +519,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
     }
     return opened;
   }
+  activity_.OnDayEnded();
   ended_log_ = {old->path(), old->totals().messages};
   ended_logs_.Close(std::move(old));
   std::vector<Value> end;

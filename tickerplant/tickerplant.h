@@ -25,6 +25,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 #include "table/schema.h"
+#include "tickerplant/activity.h"
 #include "tickerplant/catch_up.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/ended_logs.h"
@@ -132,6 +133,8 @@ class Tickerplant {
   absl::StatusOr<bool> RollIfDue();
   // True if RollIfDue would end the day now.
   bool IsRollDue();
+  // Returns for how long the day has been over without having ended; 0 if it is not over.
+  int64_t OverdueNs() const;
   // kFailedPrecondition if EndDay would be refused.
   absl::Status MayEndDay() const;
   // Ends the day now, before its time, and begins the next one. kFailedPrecondition if the day was
@@ -144,6 +147,9 @@ class Tickerplant {
   std::span<const Schema> schemas() const { return options_.schemas; }
   const Publication& publication() const { return publication_; }
   const TickerplantCounters& counters() const { return counters_; }
+  const Activity& activity() const { return activity_; }
+  // Rows by table, in schema order, that were logged since this was opened.
+  std::span<const uint64_t> rows_logged() const { return rows_logged_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
   // The log of the last ended day, and its number of messages.
@@ -192,8 +198,9 @@ class Tickerplant {
   Publication publication_;
   CatchUp catch_up_;
   std::vector<uint64_t> rows_logged_;  // By table, since this was opened.
-  uint64_t published_bytes_ = 0;       // Bytes of the log that are published.
-  std::vector<Outlet*> slow_;          // Scratch: what FindSlow has found.
+  Activity activity_;
+  uint64_t published_bytes_ = 0;  // Bytes of the log that are published.
+  std::vector<Outlet*> slow_;     // Scratch: what FindSlow has found.
   std::unique_ptr<wire::TplogWriter> log_;
   EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;

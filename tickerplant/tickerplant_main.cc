@@ -11,9 +11,11 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
+#include "serve/process_status.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/succession.h"
 #include "tickerplant/tickerplant.h"
+#include "tickerplant/tickerplant_metrics.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -86,6 +88,16 @@ BatchClock BatchClockOf(const TickerplantMainOptions& options) {
   return {to_ns(options.batch_ms), phase_ns, SystemClock::Instance().NowNs()};
 }
 
+serve::ProcessStatus StatusOf(const TickerplantMainOptions& options,
+                              const TickerplantService& service) {
+  return serve::ProcessStatus({.role = "tickerplant",
+                               .metrics = Metrics(),
+                               .facts = [&service] { return FactsOf(service); },
+                               .reasons = ReasonsOf,
+                               .disks = {{"log", options.data + "/tplog"}},
+                               .limits = options.health});
+}
+
 // Returns the exit code.
 absl::StatusOr<int> Run(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckTimes(options));
@@ -113,6 +125,8 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   server_options.connection.max_queue_bytes = options.max_queue_bytes;
   server_options.connection.max_message_bytes = options.max_message_bytes;
   server_options.max_connections = options.max_connections;
+  serve::ProcessStatus status = StatusOf(options, service);
+  server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, &service));
   LogInfo("tickerplant up port={} batch_ms={} date={} tables={} fsync={}", server->port(),

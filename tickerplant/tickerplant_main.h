@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "serve/health.h"
 #include "table/schema.h"
 #include "wire/listener_options.h"
 #include "wire/tplog_writer.h"
@@ -17,6 +18,7 @@ namespace tickstack::tickerplant {
 struct TickerplantMainOptions {
   std::string name = "tickerplant";
   wire::ListenerOptions listener;
+  serve::HealthLimits health;
   // True: takes the place of the tickerplant that listens on the port (succession.h).
   bool take_over = false;
   std::vector<Schema> schemas = DefaultSchemas();

@@ -56,6 +56,9 @@ class TickerplantService : public wire::ServerHandler {
   absl::Status Close();
   uint64_t messages_seen() const { return messages_seen_; }
   const Tickerplant& tickerplant() const { return *tickerplant_; }
+  // The answers to `.u.stats[]` and `.u.activity[]`.
+  Value Stats() const;
+  Value ActivityOfToday() const;
 
  private:
   class Verbs;

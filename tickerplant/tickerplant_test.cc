@@ -381,6 +381,24 @@ TEST_F(TickerplantTest, EndsTheDayOnceAndGoesOnInANewLog) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(5, 0));
 }
 
+TEST_F(TickerplantTest, KnowsSinceWhenADayIsOverAndTablesAndFeedsAreSilent) {
+  Open();
+  EXPECT_EQ(plant_->OverdueNs(), 0);
+  clock_.Advance(7);
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
+  EXPECT_EQ(plant_->activity().table_ns(0), Activity::kNever) << "the rows are not logged yet";
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(plant_->activity().table_ns(0), clock_.MonotonicNs());
+  EXPECT_EQ(plant_->activity().table_ns(1), Activity::kNever);
+  EXPECT_EQ(plant_->activity().feed_ns().at("f"), clock_.MonotonicNs());
+  EXPECT_THAT(plant_->rows_logged(), testing::ElementsAre(4, 0));
+  clock_.Advance(kNsPerDay / 2);
+  EXPECT_EQ(plant_->OverdueNs(), 7);
+  EXPECT_TRUE(*plant_->RollIfDue());
+  EXPECT_EQ(plant_->OverdueNs(), 0);
+  EXPECT_TRUE(plant_->activity().feed_ns().empty()) << "another day may have other feeds";
+}
+
 TEST_F(TickerplantTest, RemembersFeedsWhenItWasDownOverMidnight) {
   Open();
   ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());

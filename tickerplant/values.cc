@@ -1,4 +1,4 @@
-// The values `.u.i`, `.u.L`... and the counters of `.u.stats[]`.
+// The values `.u.i`, `.u.L`..., the counters of `.u.stats[]`, and `.u.activity[]`.
 
 #include <algorithm>
 #include <string>
@@ -19,6 +19,11 @@ Value SymbolsOf(const std::vector<std::string>& names) {
   SymbolVector symbols;
   for (const std::string& name : names) symbols.push_back(name);
   return Value::Symbols(std::move(symbols));
+}
+
+Value LongsBy(SymbolVector names, const std::vector<int64_t>& values) {
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(values)));
 }
 
 }  // namespace
@@ -121,8 +126,9 @@ Value TickerplantService::Verbs::Subscriptions() {
   return Value::Dict(Value::Symbols(std::move(tables)), Value::List(std::move(lists)));
 }
 
-absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
-  const TickerplantCounters& counters = plant().counters();
+Value TickerplantService::Stats() const {
+  const Tickerplant& plant = *tickerplant_;
+  const TickerplantCounters& counters = plant.counters();
   SymbolVector names;
   std::vector<int64_t> values;
   const auto add = [&](std::string_view name, uint64_t value) {
@@ -131,36 +137,62 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
   };
   add("upds", counters.upds);
   add("rows", counters.rows);
-  const FeedNames::Counters& feeds = service_.feed_names_.counters();
+  const FeedNames::Counters& feeds = feed_names_.counters();
   add("upds_refused", counters.upds_refused + feeds.upds_refused);
   add("rows_duplicated", counters.rows_duplicated);
   add("log_retries", counters.log_retries);
-  add("logged_seq", plant().logged_seq());
-  add("published_seq", plant().published_seq());
-  add("published_messages", plant().publication().published_messages());
-  add("log_bytes", plant().log().totals().log_bytes);
-  add("connections", service_.connections_.size());
-  add("subscribers", plant().subscribers());
-  add("subscribers_dropped", service_.dropped_);
+  add("logged_seq", plant.logged_seq());
+  add("published_seq", plant.published_seq());
+  add("published_messages", plant.publication().published_messages());
+  add("log_bytes", plant.log().totals().log_bytes);
+  add("connections", connections_.size());
+  add("subscribers", plant.subscribers());
+  add("subscribers_dropped", dropped_);
   size_t queued = 0, queued_max = 0;
-  for (const auto& [id, outlet] : service_.outlets_) {
+  for (const auto& [id, outlet] : outlets_) {
     queued += outlet->connection().queued_bytes();
     queued_max = std::max(queued_max, outlet->connection().queued_bytes());
   }
   add("queued_bytes", queued);
   add("queued_bytes_max", queued_max);
-  add("feeds", service_.feed_names_.Names().size());
+  add("feeds", feed_names_.Names().size());
   add("feed_claims_refused", feeds.claims_refused);
   add("feed_takeovers", feeds.takeovers);
   add("feed_upds_refused", feeds.upds_refused);
-  add("subscribers_behind", plant().catch_up().size());
+  add("subscribers_behind", plant.catch_up().size());
   add("fell_behind", counters.fell_behind);
-  const CatchUp::Lag furthest = plant().catch_up().LagOfFurthest();
+  const CatchUp::Lag furthest = plant.catch_up().LagOfFurthest();
   add("behind_rows", furthest.rows);
   add("behind_ms", static_cast<uint64_t>(furthest.ns / 1'000'000));
-  add("feeds_waiting", service_.feed_windows_.waiting());
+  add("feeds_waiting", feed_windows_.waiting());
+  add("day_overdue_ms", static_cast<uint64_t>(plant.OverdueNs() / 1'000'000));
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::span<const int64_t>(values)));
+}
+
+// `.u.activity[]`: dictionaries. `rows`: table -> rows logged since the process started; `table_ms`
+// and `feed_ms`: table or feed -> ms since its last rows were logged, without those that have had
+// none. Feeds are those of today that number their rows.
+Value TickerplantService::ActivityOfToday() const {
+  const Tickerplant& plant = *tickerplant_;
+  const int64_t now_ns = clock_.MonotonicNs();
+  SymbolVector tables, active_tables, feeds;
+  std::vector<int64_t> rows, table_ms, feed_ms;
+  for (size_t i = 0; i < plant.schemas().size(); ++i) {
+    tables.push_back(plant.schemas()[i].table);
+    rows.push_back(static_cast<int64_t>(plant.rows_logged()[i]));
+    if (plant.activity().table_ns(i) == Activity::kNever) continue;
+    active_tables.push_back(plant.schemas()[i].table);
+    table_ms.push_back((now_ns - plant.activity().table_ns(i)) / 1'000'000);
+  }
+  for (const auto& [feed, ns] : plant.activity().feed_ns()) {
+    feeds.push_back(feed);
+    feed_ms.push_back((now_ns - ns) / 1'000'000);
+  }
+  return Value::Dict(
+      Value::Symbols({"rows", "table_ms", "feed_ms"}),
+      Value::List({LongsBy(std::move(tables), rows), LongsBy(std::move(active_tables), table_ms),
+                   LongsBy(std::move(feeds), feed_ms)}));
 }
 
 }  // namespace tickstack::tickerplant

@@ -80,6 +80,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kCloser, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddCloser},
     {protocol::kClosed, "[name;date]", 2, 2, kResult, kAdminister, nullptr, &Verbs::Closed},
     {protocol::kStats, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Stats},
+    {protocol::kActivity, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ActivityOfToday},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {

@@ -83,7 +83,7 @@ class TickerplantService::Verbs final : public query::Environment {
     std::string_view name;
     Value (Verbs::*get)();
   };
-  static const Verb kVerbs[14];
+  static const Verb kVerbs[15];
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
@@ -103,7 +103,8 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> EndDay(Args);
   absl::StatusOr<Value> AddCloser(Args args);
   absl::StatusOr<Value> Closed(Args args);
-  absl::StatusOr<Value> Stats(Args);
+  absl::StatusOr<Value> Stats(Args) { return service_.Stats(); }
+  absl::StatusOr<Value> ActivityOfToday(Args) { return service_.ActivityOfToday(); }
 
   // Values.
   Value PublishedCount();

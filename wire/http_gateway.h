@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/status_pages.h"
 #include "wire/transport.h"
 
 namespace tickstack::wire {
@@ -46,6 +47,10 @@ struct HttpOptions {
   // Origins whose pages may open WebSockets beside those of this process:
   // `https://grafana.example`.
   std::vector<std::string> web_socket_origins;
+  // Answers /metrics, /healthz and /readyz (status_pages.h); nullptr: there are no such pages. Must
+  // outlive the server.
+  StatusSource* status = nullptr;
+  EventLoop* status_loop = nullptr;  // The loop on which `status` is called: the server's.
 };
 
 // An accepted client of HTTP.

@@ -120,6 +120,67 @@ TEST_F(HttpGatewayTest, AsksTheProcessAndRendersItsAnswer) {
   EXPECT_THAT(Ask(Get("/?wrong")), StartsWith("HTTP/1.1 400 "));
 }
 
+class FixedStatus final : public StatusSource {
+ public:
+  Render Collect(StatusPage page) override {
+    return [page] {
+      if (page == StatusPage::kReady) return StatusReply{.ok = false, .text = "not ready: x\n"};
+      return StatusReply{.ok = true, .text = page == StatusPage::kMetrics ? "a 1\n" : "alive\n"};
+    };
+  }
+};
+
+class StatusPagesTest : public HttpGatewayTest {
+ protected:
+  ServerOptions WithPages() {
+    ServerOptions options;
+    options.http_options.status = &status_;
+    options.http_options.status_loop = &loop_;
+    return options;
+  }
+  FixedStatus status_;
+};
+
+TEST_F(StatusPagesTest, AreAnsweredWithoutAQuestionToTheProcess) {
+  Listen(WithPages());
+  const std::string metrics = Ask(Get("/metrics"));
+  EXPECT_THAT(metrics, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(metrics, HasSubstr("text/plain; version=0.0.4"));
+  EXPECT_THAT(metrics, EndsWith("\r\n\r\na 1\n"));
+  EXPECT_THAT(Ask(Get("/healthz")), EndsWith("\r\n\r\nalive\n"));
+  const std::string ready = Ask(Get("/readyz"));
+  EXPECT_THAT(ready, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(ready, EndsWith("\r\n\r\nnot ready: x\n"));
+  EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
+TEST_F(StatusPagesTest, HealthNeedsNoLoginAndMetricsDo) {
+  ServerOptions options = WithPages();
+  options.authenticate = [](std::string_view user, std::string_view password) {
+    return user == "prometheus" && password == "secret";
+  };
+  Listen(options);
+  EXPECT_THAT(Ask(Get("/healthz")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Ask(Get("/readyz")), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(Ask(Get("/metrics")), StartsWith("HTTP/1.1 401 "));
+  // The user and the password, as curl --user sends them.
+  EXPECT_THAT(Ask(Get("/metrics", "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n")),
+              StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(StatusPagesTest, TakeGetAndHeadOnly) {
+  Listen(WithPages());
+  EXPECT_THAT(Ask("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+              StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(Ask("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+              EndsWith("\r\n\r\n"));
+}
+
+TEST_F(StatusPagesTest, AreNotThereWithoutASource) {
+  Listen();
+  EXPECT_THAT(Ask(Get("/metrics")), StartsWith("HTTP/1.1 404 "));
+}
+
 TEST_F(HttpGatewayTest, RequestsOfOneClientShareAConnection) {
   Listen();
   Beside([&] {

@@ -110,6 +110,7 @@ class HttpSession final : public HttpClientSession {
     }
     if (error) return;
     request_ = parser_->release();
+    status_page_.reset();
     Handle();
   }
 
@@ -131,11 +132,14 @@ class HttpSession final : public HttpClientSession {
     if (method != http::verb::get && method != http::verb::head && method != http::verb::post) {
       return Refuse(http::status::method_not_allowed, "expected GET, HEAD or POST");
     }
+    status_page_ = sessions_.status.has_pages() ? StatusPageAt(View(request_.target()))
+                                                : std::optional<StatusPage>();
+    if (status_page_) return AnswerStatusPage();
     std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
     if (!question) {
       return Refuse(http::status::not_found,
                     "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
-                    "/.xls?QUERY and NAME.csv");
+                    "/.xls?QUERY, NAME.csv, /metrics, /healthz and /readyz");
     }
     if (method == http::verb::post) {
       std::string asked =
@@ -145,6 +149,26 @@ class HttpSession final : public HttpClientSession {
     question_ = *std::move(question);
     is_index_ = question_.query.empty();
     Ask();
+  }
+
+  // Health needs no login: it must be seen from outside even if no client can log in. Metrics need
+  // what a query needs.
+  void AnswerStatusPage() {
+    question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
+    if (request_.method() == http::verb::post) {
+      return Refuse(http::status::method_not_allowed, "expected GET or HEAD");
+    }
+    if (*status_page_ == StatusPage::kMetrics) return Ask();
+    stream_.ExpiresNever();  // StatusDesk bounds the time.
+    AskForStatus();
+  }
+
+  void AskForStatus() {
+    sessions_.status.Ask(*status_page_, [self = Self()](StatusReply reply) {
+      if (!self->EndAsking()) return;
+      self->Respond(reply.ok ? http::status::ok : http::status::service_unavailable,
+                    std::move(reply.text));
+    });
   }
 
   void Ask() {
@@ -163,6 +187,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Call() {
+    if (status_page_) return AskForStatus();
     const std::string_view text = is_index_ ? "tables[]" : std::string_view(question_.query);
     inside_->Call(Value::String(text), [self = Self()](absl::StatusOr<Value> answer) {
       self->OnAnswer(std::move(answer));
@@ -180,10 +205,16 @@ class HttpSession final : public HttpClientSession {
     });
   }
 
-  void OnAnswer(absl::StatusOr<Value> answer) {
+  // The answer is there. False if the client has left.
+  bool EndAsking() {
     asking_ = false;
-    if (left_ || !stream_.transport().is_open()) return;
+    if (left_ || !stream_.transport().is_open()) return false;
     stream_.transport().Cancel();  // Cancels the wait for the client's end.
+    return true;
+  }
+
+  void OnAnswer(absl::StatusOr<Value> answer) {
+    if (!EndAsking()) return;
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
     // kUnknown has q's own error text, which q shows after a quote.
@@ -286,7 +317,8 @@ class HttpSession final : public HttpClientSession {
     sessions_.unsent_bytes += unsent_bytes_;
     response_ = {};
     response_.result(status);
-    const std::string_view type = ContentTypeOf(question_.form);
+    const std::string_view type =
+        status_page_ ? ContentTypeOf(*status_page_) : ContentTypeOf(question_.form);
     response_.set(http::field::content_type, beast::string_view(type.data(), type.size()));
     if (status == http::status::unauthorized) {
       response_.set(http::field::www_authenticate, "Basic realm=\"tickstack\", charset=\"UTF-8\"");
@@ -337,6 +369,7 @@ class HttpSession final : public HttpClientSession {
   const std::string peer_;
   const bool local_;
   HttpQuestion question_;
+  std::optional<StatusPage> status_page_;  // The request asks for this page, not a question.
   bool is_index_ = false;
   bool asking_ = false;
   bool left_ = false;

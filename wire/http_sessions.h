@@ -18,6 +18,7 @@
 #include "wire/handshake.h"
 #include "wire/http_gateway.h"
 #include "wire/http_stream.h"
+#include "wire/status_pages.h"
 
 namespace tickstack::wire {
 
@@ -83,6 +84,7 @@ class HttpSessions {
 
   EventLoop loop;
   const HttpOptions options;
+  StatusDesk status{loop, options.status, options.status_loop};
   std::string own_name;     // This machine's name.
   size_t unsent_bytes = 0;  // Unread bytes of answers, over all sessions.
 

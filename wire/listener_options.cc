@@ -59,6 +59,7 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
   options.authenticator = listener.authenticator;
   options.http = options.http && AnswersHttp(listener);
   options.http_options.web_socket_origins = listener.http_origins;
+  options.http_options.status_loop = &loop;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> open, Open(loop, listener));
   if (listener.tls != TlsUse::kOff) {
     TS_ASSIGN_OR_RETURN(std::shared_ptr<TlsServerContext> context,

@@ -48,6 +48,7 @@ inline constexpr std::string_view kDate = ".u.d";
 inline constexpr std::string_view kSubscriptions = ".u.w";
 inline constexpr std::string_view kTables = ".u.t";
 inline constexpr std::string_view kStats = ".u.stats";
+inline constexpr std::string_view kActivity = ".u.activity";
 
 // True if `verb` publishes rows to a subscriber.
 constexpr bool IsUpd(std::string_view verb) { return verb == kUpd || verb == kFeedUpd; }

@@ -116,6 +116,13 @@ class ContentTest(unittest.TestCase):
         self.assertIn("usr", self.complete("up", ""))
         self.assertIn("--version", self.complete("--"))
 
+    def test_it_has_what_prometheus_and_grafana_need(self):
+        for name in ("prometheus/scrape.yml", "prometheus/tickstack.rules.yml", "grafana/tickstack.json"):
+            packed = self.folder / "usr/share/tickstack" / name
+            self.assertEqual((ROOT / "packaging" / name).read_bytes(), packed.read_bytes())
+        rules = (self.folder / "usr/share/tickstack/prometheus/scrape.yml").read_text(encoding="utf-8")
+        self.assertIn("/usr/share/tickstack/prometheus/tickstack.rules.yml", rules)
+
     def test_licences_of_what_is_linked_in_are_there(self):
         text = gzip.decompress((self.folder / "usr/share/doc/tickstack/licences.gz").read_bytes()).decode()
         for name in ("libboost1.81-dev", "libabsl-dev", "libhwy-dev", "libcli11-dev", "uPlot"):

@@ -1,0 +1,81 @@
+#include "hdb/hdb_metrics.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "serve/query_metrics.h"
+
+namespace tickstack::hdb {
+namespace {
+
+using enum serve::MetricType;
+
+constexpr std::string_view kStats = ".hdb.stats";
+
+constexpr serve::Metric kOwnMetrics[] = {
+    {"tables", kGauge, "tables", "Tables of the database.", kStats, "tables"},
+    {"partitions", kGauge, "partitions", "Partitions of the database, such as days.", kStats,
+     "partitions"},
+    {"segments", kGauge, "segments", "Directories that par.txt lists.", kStats, "segments"},
+    {"symbols", kGauge, "symbols", "Names in the sym files.", kStats, "symbols"},
+    {"problems", kGauge, "problems", "Parts of the database that the last load left out.", kStats,
+     "problems"},
+    {"reloads_total", kCounter, "times", "Times that the database was loaded.", kStats, "reloads"},
+    {"reloads_failed_total", kCounter, "times", "Times that loading the database failed.", kStats,
+     "reloads_failed"},
+    {"load_seconds",
+     kGauge,
+     "seconds",
+     "Time that the last load took.",
+     kStats,
+     "load_ns",
+     {},
+     1e-9},
+    {"decompressed_bytes", kGauge, "bytes", "Decompressed columns in memory.", kStats,
+     "decompressed_bytes"},
+    {"cache_max_bytes", kGauge, "bytes", "Limit of decompressed columns in memory.", kStats,
+     "cache_max_bytes"},
+    {"cache_evictions_total", kCounter, "columns", "Decompressed columns that made room.", kStats,
+     "cache_evictions"},
+    {"mappings", kGauge, "mappings", "Mapped files.", kStats, "mappings"},
+    {"mappings_max", kGauge, "mappings", "Limit of mapped files.", kStats, "mappings_max"},
+    {"columns_let_go_total", kCounter, "columns", "Columns that were unmapped to stay within it.",
+     kStats, "columns_let_go"},
+};
+constexpr auto kMetrics = serve::WithQueries(kOwnMetrics, kStats);
+
+}  // namespace
+
+std::span<const serve::Metric> Metrics() { return kMetrics; }
+
+serve::StatusFacts FactsOf(HdbEnvironment& environment) {
+  serve::StatusFacts facts;
+  facts.answers.push_back({kStats, environment.QuickStats()});
+  facts.durations.push_back({serve::kQueryDurations, "", environment.queries().Durations()});
+  return facts;
+}
+
+serve::Reasons ReasonsOf(const serve::StatusFacts& facts) {
+  serve::Reasons reasons;
+  if (const double problems = facts.NumberOr0(kStats, "problems"); problems > 0) {
+    reasons.push_back(fmt::format(
+        "{:.0f} parts of the database are not loaded: .hdb.problems[] names them", problems));
+  }
+  return reasons;
+}
+
+serve::ProcessStatusOptions StatusOf(const HdbMainOptions& options, HdbEnvironment& environment) {
+  return {.role = "hdb",
+          .metrics = Metrics(),
+          .facts = [&environment] { return FactsOf(environment); },
+          .reasons =
+              [database = options.database](const serve::StatusFacts& facts,
+                                            const serve::HealthLimits&) {
+                // There is no database before the first day has ended.
+                return FileExists(database) ? ReasonsOf(facts) : serve::Reasons();
+              },
+          .disks = {{"database", options.database, false}},
+          .limits = options.health};
+}
+
+}  // namespace tickstack::hdb

@@ -1,0 +1,120 @@
+#include "tickerplant/tickerplant_metrics.h"
+
+#include <fmt/format.h>
+
+#include "base/human_text.h"
+#include "base/time.h"
+#include "wire/protocol.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using enum serve::MetricType;
+
+constexpr std::string_view kStats = wire::protocol::kStats, kActivity = wire::protocol::kActivity;
+constexpr double kMs = 1e-3;
+// A day may be over for this long before it ends: closers have 5 s, and a clock that jumps is
+// watched for 30 s.
+constexpr double kOverdueMsMax = 60'000;
+
+constexpr serve::Metric kMetrics[] = {
+    {"rows_logged_total", kCounter, "rows", "Rows that were logged.", kActivity, "rows", "table"},
+    {"rows_accepted_total", kCounter, "rows", "Rows that were accepted from feeds.", kStats,
+     "rows"},
+    {"rows_duplicated_total", kCounter, "rows",
+     "Numbered rows that were dropped because they had been logged before.", kStats,
+     "rows_duplicated"},
+    {"upds_total", kCounter, "messages", "Messages with rows that were accepted.", kStats, "upds"},
+    {"upds_refused_total", kCounter, "messages", "Messages with rows that were refused.", kStats,
+     "upds_refused"},
+    {"logged_messages", kGauge, "messages", "Messages in today's log.", kStats, "logged_seq"},
+    {"published_messages", kGauge, "messages", "Messages of today's log that are published.",
+     kStats, "published_seq"},
+    {"publications_total", kCounter, "messages", "Messages that were sent to subscribers.", kStats,
+     "published_messages"},
+    {"log_bytes", kGauge, "bytes", "Size of today's log.", kStats, "log_bytes"},
+    {"log_retries_total", kCounter, "writes", "Writes of the log that found the disk full.", kStats,
+     "log_retries"},
+    {"connections", kGauge, "clients", "Connected clients.", kStats, "connections"},
+    {"subscribers", kGauge, "clients", "Subscribers.", kStats, "subscribers"},
+    {"subscribers_behind", kGauge, "clients",
+     "Subscribers that are served from the log because they read too slowly.", kStats,
+     "subscribers_behind"},
+    {"fell_behind_total", kCounter, "times", "Times that a subscriber fell behind.", kStats,
+     "fell_behind"},
+    {"behind_rows", kGauge, "rows", "Rows that the furthest subscriber is behind.", kStats,
+     "behind_rows"},
+    {"behind_seconds",
+     kGauge,
+     "seconds",
+     "Age of the rows that the furthest subscriber gets.",
+     kStats,
+     "behind_ms",
+     {},
+     kMs},
+    {"subscribers_dropped_total", kCounter, "clients",
+     "Subscribers that were disconnected because they stalled.", kStats, "subscribers_dropped"},
+    {"queued_bytes", kGauge, "bytes", "Unsent bytes for all subscribers.", kStats, "queued_bytes"},
+    {"queued_bytes_max", kGauge, "bytes", "Unsent bytes of the subscriber with the most.", kStats,
+     "queued_bytes_max"},
+    {"feeds", kGauge, "feeds", "Feeds that own a name.", kStats, "feeds"},
+    {"feeds_waiting", kGauge, "feeds", "Feeds that wait for a slow subscriber.", kStats,
+     "feeds_waiting"},
+    {"feed_claims_refused_total", kCounter, "times",
+     "Claims of a feed's name that another feed had.", kStats, "feed_claims_refused"},
+    {"feed_takeovers_total", kCounter, "times", "Feed names that were taken over.", kStats,
+     "feed_takeovers"},
+    {"feed_upds_refused_total", kCounter, "messages",
+     "Messages of feeds that do not own their name.", kStats, "feed_upds_refused"},
+    {"table_silent_seconds", kGauge, "seconds", "Time since rows of the table were logged.",
+     kActivity, "table_ms", "table", kMs},
+    {"feed_silent_seconds", kGauge, "seconds", "Time since rows of the feed were logged.",
+     kActivity, "feed_ms", "feed", kMs},
+    {"day_overdue_seconds",
+     kGauge,
+     "seconds",
+     "Time for which the day has been over without having ended.",
+     kStats,
+     "day_overdue_ms",
+     {},
+     kMs},
+};
+
+void AddSilentFeeds(const serve::StatusFacts& facts, double at_most_ms, serve::Reasons& reasons) {
+  for (const serve::NamedNumber& feed : facts.Numbers(kActivity, "feed_ms")) {
+    if (feed.number <= at_most_ms) continue;
+    reasons.push_back(fmt::format("feed {} has sent no rows for {}, expected at most {}", feed.name,
+                                  MsText(feed.number), MsText(at_most_ms)));
+  }
+}
+
+}  // namespace
+
+std::span<const serve::Metric> Metrics() { return kMetrics; }
+
+serve::StatusFacts FactsOf(const TickerplantService& service) {
+  serve::StatusFacts facts;
+  facts.answers.push_back({kStats, service.Stats()});
+  facts.answers.push_back({kActivity, service.ActivityOfToday()});
+  return facts;
+}
+
+serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits& limits) {
+  serve::Reasons reasons;
+  const double behind_ms = facts.NumberOr0(kStats, "behind_ms");
+  if (behind_ms > static_cast<double>(limits.behind_ns) * 1e-6) {
+    reasons.push_back(fmt::format("a subscriber is {} and {:.0f} rows behind", MsText(behind_ms),
+                                  facts.NumberOr0(kStats, "behind_rows")));
+  }
+  const double overdue_ms = facts.NumberOr0(kStats, "day_overdue_ms");
+  if (overdue_ms > kOverdueMsMax) {
+    reasons.push_back(
+        fmt::format("the day has been over for {} and has not ended", MsText(overdue_ms)));
+  }
+  if (limits.feed_silent_ns > 0) {
+    AddSilentFeeds(facts, static_cast<double>(limits.feed_silent_ns) * 1e-6, reasons);
+  }
+  return reasons;
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,19 @@
+#pragma once
+
+// What a tickerplant exports at /metrics, and when it is not ready (serve/process_status.h).
+
+#include <span>
+
+#include "serve/health.h"
+#include "serve/metrics.h"
+#include "tickerplant/tickerplant_service.h"
+
+namespace tickstack::tickerplant {
+
+std::span<const serve::Metric> Metrics();
+// Threads: the service's loop.
+serve::StatusFacts FactsOf(const TickerplantService& service);
+// Threads: any.
+serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits& limits);
+
+}  // namespace tickstack::tickerplant
