@@ -70,6 +70,15 @@ TEST_F(RdbEnvironmentTest, KnowsEachFunctionThatItNames) {
   }
 }
 
+TEST_F(RdbEnvironmentTest, OnlyAResetChangesIt) {
+  const Value reset = Value::Symbol("reset");
+  for (const std::string& name : environment_.FunctionNames()) {
+    EXPECT_FALSE(environment_.Changes(name, {})) << name;
+    EXPECT_EQ(environment_.Changes(name, {&reset, 1}), name == ".rdb.latency") << name;
+  }
+  EXPECT_FALSE(environment_.Changes("system", {&reset, 1})) << "there is no such function";
+}
+
 TEST_F(RdbEnvironmentTest, SaysWhereTheColumnsOfATableAre) {
   const Schema schema = TradeSchema();
   rdb_.OnSchemas({&schema, 1});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "mem/tier.h"
 #include "mem/tier_scratch.h"
 #include "query/query.h"
+#include "security/users_for_test.h"
 #include "serve/query_counters.h"
 #include "table/symbols.h"
 #include "table/table.h"
@@ -333,6 +335,31 @@ TEST_F(QueryServiceTest, EndsAnEvaluationThatTakesTooLong) {
   Start(options);
   trades_.Take(TradesUpd(0, 1000));
   EXPECT_EQ(Message(Ask("select from trade where price>5").status()), "stop");
+}
+
+TEST_F(QueryServiceTest, AUsersLimitsHoldInAdditionToThoseOfTheProcess) {
+  security::Grants few = security::AllGrants();
+  few.query_max_bytes = size_t{1} << 20;
+  few.query_timeout_ns = 50'000'000;
+  security::Grants seldom = security::AllGrants();
+  seldom.requests_per_second = 0.001;
+  QueryServiceOptions options;
+  options.listener.authenticator =
+      std::make_shared<security::UsersForTest>(std::map<std::string, security::Grants>{
+          {"few", few}, {"seldom", seldom}, {"all", security::AllGrants()}});
+  Start(options);
+  const auto ask = [&](std::string user, std::string_view text) {
+    wire::ClientOptions client;
+    client.user = std::move(user);
+    const auto answer = wire::Ask(address_, Value::String(text), 20s, client);
+    return answer.ok() ? "an answer" : std::string(Message(answer.status()));
+  };
+  EXPECT_EQ(ask("all", "count til 1000000"), "an answer");
+  EXPECT_THAT(ask("few", "count til 1000000"), testing::StartsWith("limit"));
+  EXPECT_EQ(ask("few", "{do[100000000;x+1];x}[1]"), "stop");
+  EXPECT_EQ(ask("seldom", "1"), "an answer");
+  EXPECT_EQ(ask("seldom", "1"), "limit: seldom may send 0.001 requests per second");
+  EXPECT_THAT(ask("nobody", "1"), testing::HasSubstr("refused"));
 }
 
 }  // namespace
