@@ -36,7 +36,7 @@ struct Manifest {
   int64_t time_ns = 0;                       // When the backup was made, ns since 2000 UTC.
   uint64_t generation = 0;                   // Number of backups before it into this directory.
   std::map<std::string, StoredFile> files;   // By path.
-  std::map<std::string, uint64_t> messages;  // Of each log with an index, by its path.
+  std::map<std::string, uint64_t> messages;  // The number in each indexed log, by path.
 };
 
 // nullopt if the directory has none. kDataLoss, with the file, if it is damaged, has a version that

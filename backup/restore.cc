@@ -56,7 +56,7 @@ absl::StatusOr<Manifest> Restore(const RestoreOptions& options) {
   std::string data = options.data;
   while (data.size() > 1 && data.ends_with('/')) data.pop_back();
   const std::string folder = data + ".restoring";
-  std::filesystem::remove_all(folder, error);  // Of a restore that was interrupted.
+  std::filesystem::remove_all(folder, error);  // What an interrupted restore left.
   TS_RETURN_IF_ERROR(CreateDirectories(folder));
   const absl::Status restored = RestoreFiles(options.source, manifest, folder);
   if (!restored.ok()) {

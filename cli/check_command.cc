@@ -24,7 +24,7 @@ namespace tickstack::cli {
 namespace {
 
 constexpr int kExitWrongCheck = 2;
-constexpr int64_t kCheckedRows = 1'000'000;  // Of each table, for the space that they take.
+constexpr int64_t kCheckedRows = 1'000'000;  // In each table, to tell the space that they take.
 constexpr size_t kSampleRows = 100'000;      // Rows that are filled to find that.
 constexpr size_t kSymbolBytes = 5;           // A symbol of four letters in a message.
 constexpr size_t kNestedBytes = 14;          // A short string in a message.

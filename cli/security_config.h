@@ -1,7 +1,7 @@
 #pragma once
 
-// The keys of `[security]`, the flags of the same names, and what a process does with them before it
-// listens. docs/operating/security.md explains them.
+// The keys of `[security]`, the flags of the same names, and what a process does with them before
+// it listens. docs/operating/security.md explains them.
 
 #include <string>
 

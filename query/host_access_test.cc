@@ -108,7 +108,7 @@ constexpr const char* kForms[] = {
     "getenv `PATH",
     "`X setenv \"y\"",
     "setenv[`X;\"y\"]",
-    // What is made of these in `.Q`, and handlers.
+    // Functions of `.Q` that use these, and handlers.
     ".Q.dpft[`:FILE;2020.01.01;`sym;`t]",
     ".Q.dpfts[`:FILE;2020.01.01;`sym;`t;`s]",
     ".Q.dpt[`:FILE;2020.01.01;`t]",

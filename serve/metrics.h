@@ -3,15 +3,16 @@
 // The metrics of a process: a table of what it exports, and their text in Prometheus' format. What
 // /metrics serves and docs/metrics.md lists both follow from the tables.
 //
-// A metric is derived from what the process's own statistics functions answer, such as `.u.stats[]`
-// of a tickerplant, so that both always agree. A row names the function and the entry of its answer:
+// A metric is derived from what the process's own statistics functions answer, such as
+// `.u.stats[]` of a tickerplant, so that both always agree. A row names the function and the entry
+// of its answer:
 //
-//   answer                              value                              samples
-//   a dictionary                        its entry `key`, a number          one
-//   the same                            its entry `key`, a symbol          one: 1, labelled with it
-//   the same                            its entry `key`, a dictionary      one by its keys
-//   the same                            all its entries, if `key` is ""    one by its keys
-//   a table                             its column `key`                   one by its column `label`
+//   answer          value                              samples
+//   a dictionary    its entry `key`, a number          one
+//   the same        its entry `key`, a symbol          one: 1, labelled with it
+//   the same        its entry `key`, a dictionary      one by its keys
+//   the same        all its entries, if `key` is ""    one by its keys
+//   a table         its column `key`                   one by its column `label`
 
 #include <cstdint>
 #include <optional>

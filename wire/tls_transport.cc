@@ -73,7 +73,7 @@ SslSession WithBuffers(SslSession ssl) {
 // TryWrite took is still sent after the owner has closed the connection.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  // What is known of the stream.
+  // What the peer speaks.
   enum class Mode : uint8_t {
     kUnknown,  // The client has sent nothing yet.
     kPlain,

@@ -35,8 +35,8 @@ enum class TlsUse : uint8_t {
 std::unique_ptr<Listener> MakeTlsListener(std::unique_ptr<Listener> inner,
                                           std::shared_ptr<TlsServerContext> context, TlsUse use);
 
-// Connects by `network` to an address, and begins a session as its client. `done` is called when the
-// server's certificate has been verified; its error says what is wrong with it.
+// Connects by `network` to an address, and begins a session as its client. `done` is called when
+// the server's certificate has been verified; its error says what is wrong with it.
 absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoop& loop,
                                                       const Address& address,
                                                       Transport::Waited done);

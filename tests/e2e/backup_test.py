@@ -80,7 +80,7 @@ class BackupTest(stack.StackTest):
         checked = self.run_program("hdb", "check", "--strict", str(running.data / "hdb"))
         self.assertEqual(0, checked.returncode, checked.stdout + checked.stderr)
 
-        # The stack goes on with what it has, and its feed sends what came after the backup.
+        # The restored stack has the rows of the backup, and its feed sends the later ones.
         again = stack.Stack(running.folder, CONFIG.format(rows=ROWS), ["--date", NEXT])
         self.addCleanup(again.destroy)
         again.wait_until_ready()
