@@ -107,10 +107,11 @@ std::string PageOf(StackConfig& config) {
     const wire::ListenerOptions& listener = process->listener();
     const bool better = page.empty() || (kind->role == std::string_view("rdb") && !is_rdb);
     if (!wire::AnswersHttp(listener) || !better) continue;
-    const bool v6 = listener.host.find(':') != std::string::npos;
+    const std::string host = wire::AddressOf(listener).host;
+    const bool v6 = host.find(':') != std::string::npos;
     page =
         fmt::format("{}://{}{}{}:{}/", listener.tls == wire::TlsUse::kRequired ? "https" : "http",
-                    v6 ? "[" : "", listener.host, v6 ? "]" : "", listener.port);
+                    v6 ? "[" : "", host, v6 ? "]" : "", listener.port);
     is_rdb = kind->role == std::string_view("rdb");
   }
   return page;

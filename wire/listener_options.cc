@@ -47,8 +47,11 @@ bool AnswersHttp(const ListenerOptions& listener) {
 }
 
 Address AddressOf(const ListenerOptions& listener) {
-  return {listener.host, static_cast<uint16_t>(listener.port), "",
-          listener.tls == TlsUse::kRequired};
+  // Connecting to "all addresses" reaches this machine, but no certificate has that name.
+  const std::string host = listener.host == "0.0.0.0"                         ? "127.0.0.1"
+                           : listener.host == "::" || listener.host == "[::]" ? "::1"
+                                                                              : listener.host;
+  return {host, static_cast<uint16_t>(listener.port), "", listener.tls == TlsUse::kRequired};
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,

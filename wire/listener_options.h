@@ -43,7 +43,8 @@ struct ListenerOptions {
 // True if the listener answers HTTP: the value of `http`, or its default.
 bool AnswersHttp(const ListenerOptions& listener);
 
-// Returns the address at which clients find the listener: with TLS if it requires that.
+// Returns the address at which clients of this machine find the listener: with TLS if it requires
+// that, and a loopback address if it listens at all of them.
 Address AddressOf(const ListenerOptions& listener);
 
 // True if only this machine can connect to a host of this name.

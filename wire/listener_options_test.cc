@@ -125,5 +125,21 @@ TEST(AnswersHttp, ByDefaultOnlyOnThisMachine) {
   EXPECT_FALSE(AnswersHttp({.host = "127.0.0.1", .http = false}));
 }
 
+TEST(AddressOf, IsOneThatClientsOfThisMachineCanVerify) {
+  ListenerOptions listener;
+  listener.port = 5010;
+  for (const auto& [host, address] : {std::pair("127.0.0.1", "127.0.0.1:5010"),
+                                      {"0.0.0.0", "127.0.0.1:5010"},
+                                      {"::", "::1:5010"},
+                                      {"capture.example", "capture.example:5010"}}) {
+    listener.host = host;
+    listener.tls = TlsUse::kOptional;
+    EXPECT_EQ(AddressOf(listener).ToString(), address);
+    listener.tls = TlsUse::kRequired;
+    EXPECT_EQ(AddressOf(listener).ToString(), std::string("tcps://") + address);
+    EXPECT_EQ(ParseAddress(AddressOf(listener).ToString()).value(), AddressOf(listener));
+  }
+}
+
 }  // namespace
 }  // namespace tickstack::wire
