@@ -15,7 +15,7 @@ Secret::Secret(std::string_view bytes) : bytes_(bytes.size()) {
   TS_CHECK(sodium_init() >= 0);
   memory_ = sodium_malloc(std::max<size_t>(bytes_, 1));
   if (memory_ == nullptr) throw std::bad_alloc();
-  std::memcpy(memory_, bytes.data(), bytes_);
+  if (!bytes.empty()) std::memcpy(memory_, bytes.data(), bytes_);
 }
 
 Secret Secret::Random(size_t bytes) {

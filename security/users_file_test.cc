@@ -122,13 +122,13 @@ class PrivateFileTest : public testing::Test {
 
 TEST_F(PrivateFileTest, IsNotReadIfOthersCanReadOrChangeIt) {
   std::ofstream(path_) << WithUser("");
-  for (const mode_t bad : {0644, 0604, 0620, 0660, 0666}) {
+  for (const mode_t bad : {0644u, 0604u, 0620u, 0660u, 0666u}) {
     ::chmod(path_.c_str(), bad);
     const absl::Status refused = LoadUsers(path_).status();
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
     EXPECT_THAT(std::string(Message(refused)), HasSubstr("expected 0600 or 0640"));
   }
-  for (const mode_t good : {0600, 0640, 0400}) {
+  for (const mode_t good : {0600u, 0640u, 0400u}) {
     ::chmod(path_.c_str(), good);
     EXPECT_TRUE(LoadUsers(path_).ok());
   }
