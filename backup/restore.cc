@@ -58,7 +58,7 @@ absl::StatusOr<Manifest> Restore(const RestoreOptions& options) {
   const std::string folder = data + ".restoring";
   std::filesystem::remove_all(folder, error);  // What an interrupted restore left.
   TS_RETURN_IF_ERROR(CreateDirectories(folder));
-  const absl::Status restored = RestoreFiles(options.source, manifest, folder);
+  absl::Status restored = RestoreFiles(options.source, manifest, folder);
   if (!restored.ok()) {
     std::filesystem::remove_all(folder, error);
     return restored;

@@ -156,9 +156,7 @@ TEST_F(StatusPagesTest, AreAnsweredWithoutAQuestionToTheProcess) {
 
 TEST_F(StatusPagesTest, HealthNeedsNoLoginAndMetricsDo) {
   ServerOptions options = WithPages();
-  options.authenticate = [](std::string_view user, std::string_view password) {
-    return user == "prometheus" && password == "secret";
-  };
+  options.authenticator = std::make_shared<OneUser>("prometheus", "secret");
   Listen(options);
   EXPECT_THAT(Ask(Get("/healthz")), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(Ask(Get("/readyz")), StartsWith("HTTP/1.1 503 "));
