@@ -51,7 +51,7 @@ TEST_F(SecurityConfigTest, ErrorsNameTheKey) {
     return std::string(
         Message(ParseStackConfig(fmt::format("[security]\n{}", keys), "stack.toml").status()));
   };
-  EXPECT_THAT(error("users = ''"), HasSubstr("stack.toml:2: security.users: expected the path"));
+  EXPECT_THAT(error("users = ''"), HasSubstr("stack.toml:2:9: security.users: expected the path"));
   EXPECT_THAT(error("credentials = ''"), HasSubstr("security.credentials: expected the path"));
   EXPECT_THAT(error("insecure = 1"), HasSubstr("security.insecure: expected true or false"));
   EXPECT_THAT(error("user = 'x'"), HasSubstr("did you mean users?"));

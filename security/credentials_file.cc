@@ -32,7 +32,7 @@ absl::StatusOr<FileCredentials> LoadOrCreateCredentials(const std::string& path)
   if (!absl::IsNotFound(found.status())) return found;
   std::string secret = RandomSecret();
   std::string line = fmt::format("{}:{}\n", kStackUser, secret);
-  const absl::Status created = CreatePrivateFile(path, line);
+  absl::Status created = CreatePrivateFile(path, line);
   Wipe(secret);
   Wipe(line);
   // Another process may have been faster.

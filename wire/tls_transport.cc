@@ -70,7 +70,8 @@ SslSession WithBuffers(SslSession ssl) {
 }
 
 // The state of a connection. Pending operations of the inner transport keep it alive, so that what
-// TryWrite took is still sent after the owner has closed the connection.
+// TryWrite took is still sent after the owner has closed the connection. They alone keep what the
+// owner waits for, which often holds the owner: so all of it ends with the loop.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   // What the peer speaks.
@@ -102,19 +103,33 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   friend class DetachedTls;
+  // What the owner waits for.
+  struct Pending {
+    Transport::Waited handshake;
+    std::span<std::byte> into;
+    Transport::Read read;
+    Transport::Waited writable;
+  };
+
+  // For whatever will call GoOn, HandShake or FlushLater again.
+  std::shared_ptr<Pending> KeepPending() {
+    std::shared_ptr<Pending> kept = pending_.lock();
+    if (kept == nullptr) pending_ = kept = std::make_shared<Pending>();
+    return kept;
+  }
   bool IsReady() const { return mode_ == Mode::kTls && SSL_is_init_finished(ssl_.get()) != 0; }
   // True if bytes have been received that were not read.
   bool HasDecrypted() const {
-    return SSL_pending(ssl_.get()) > 0 || Pending(SSL_get_rbio(ssl_.get())) > 0;
+    return SSL_pending(ssl_.get()) > 0 || BytesIn(SSL_get_rbio(ssl_.get())) > 0;
   }
-  static int Pending(BIO* bio) { return static_cast<int>(BIO_ctrl_pending(bio)); }
+  static int BytesIn(BIO* bio) { return static_cast<int>(BIO_ctrl_pending(bio)); }
 
   void Post(std::function<void()> function) { inner_->loop().Post(std::move(function)); }
   void GoOn();
   void HandShake();
   void ReadInner();
   void TakeReceived(std::span<const std::byte> bytes);
-  ErrorCode Decrypt(size_t& bytes);
+  ErrorCode Decrypt(std::span<std::byte> into, size_t& bytes);
   void Fail(const ErrorCode& error);
   void EndRead(const ErrorCode& error, size_t bytes);
   void AbortRead();
@@ -135,21 +150,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::string ahead_;       // Plain bytes that were read to learn the mode.
   std::string unsent_;      // Encrypted bytes that the socket has not taken, from unsent_at_ on.
   size_t unsent_at_ = 0;
-  bool is_reading_ = false;   // The inner transport reads.
-  bool is_flushing_ = false;  // It waits until it is writable, for unsent_.
-  bool shuts_down_ = false;   // After unsent_ has left.
-  bool is_closing_ = false;   // The owner is gone, or has closed the connection.
-  Transport::Waited handshake_;
-  std::span<std::byte> into_;
-  Transport::Read read_;
-  Transport::Waited writable_;
+  bool is_reading_ = false;         // The inner transport reads.
+  bool is_flushing_ = false;        // It waits until it is writable, for unsent_.
+  bool shuts_down_ = false;         // After unsent_ has left.
+  bool is_closing_ = false;         // The owner is gone, or has closed the connection.
+  std::weak_ptr<Pending> pending_;  // Kept by operations of the inner transport.
 };
 
 // ---- reading
 
 // Begins the session of a client, or finds out what a client of ours speaks.
 void Stream::Begin(Transport::Waited done) {
-  handshake_ = std::move(done);
+  const std::shared_ptr<Pending> pending = KeepPending();
+  pending->handshake = std::move(done);
   if (mode_ == Mode::kTls) return HandShake();
   ReadInner();
 }
@@ -162,51 +175,52 @@ void Stream::HandShake() {
   Flush();  // Its messages, or an alert.
   if (waits) return ReadInner();
   if (error) return Fail(error);
-  if (handshake_) std::exchange(handshake_, nullptr)({});
-  if (writable_ && unsent_.empty()) std::exchange(writable_, nullptr)({});
+  const std::shared_ptr<Pending> pending = KeepPending();
+  if (pending->handshake) std::exchange(pending->handshake, nullptr)({});
+  if (pending->writable && unsent_.empty()) std::exchange(pending->writable, nullptr)({});
   GoOn();
 }
 
 void Stream::Read(std::span<std::byte> into, Transport::Read done) {
   const bool is_known = mode_ == Mode::kPlain ? ahead_.empty() : IsReady() && !HasDecrypted();
-  if (is_known && !failed_ && !is_closing_) {  // Nothing is there already.
-    if (mode_ == Mode::kPlain) return inner_->AsyncRead(into, std::move(done));
-    into_ = into;
-    read_ = std::move(done);
-    return ReadInner();
-  }
-  into_ = into;
-  read_ = std::move(done);
-  Post([self = shared_from_this()] { self->GoOn(); });
+  const bool must_wait = is_known && !failed_ && !is_closing_;  // Nothing is there already.
+  if (must_wait && mode_ == Mode::kPlain) return inner_->AsyncRead(into, std::move(done));
+  const std::shared_ptr<Pending> pending = KeepPending();
+  pending->into = into;
+  pending->read = std::move(done);
+  if (must_wait) return ReadInner();
+  Post([self = shared_from_this(), pending] { self->GoOn(); });
 }
 
 // Ends the read that is pending, if any, as far as the received bytes allow.
 void Stream::GoOn() {
-  if (!read_ || is_closing_) return;
+  const std::shared_ptr<Pending> pending = pending_.lock();
+  if (pending == nullptr || !pending->read || is_closing_) return;
   if (failed_) return EndRead(failed_, 0);
+  const std::span<std::byte> into = pending->into;
   if (!ahead_.empty()) {
-    const size_t bytes = std::min(ahead_.size(), into_.size());
-    std::memcpy(into_.data(), ahead_.data(), bytes);
+    const size_t bytes = std::min(ahead_.size(), into.size());
+    std::memcpy(into.data(), ahead_.data(), bytes);
     ahead_.erase(0, bytes);
     return EndRead({}, bytes);
   }
-  if (mode_ == Mode::kPlain) return inner_->AsyncRead(into_, std::exchange(read_, nullptr));
+  if (mode_ == Mode::kPlain) return inner_->AsyncRead(into, std::exchange(pending->read, nullptr));
   if (!IsReady()) return ReadInner();  // The handshake goes on, and then this does.
   size_t bytes = 0;
-  const ErrorCode error = Decrypt(bytes);
+  const ErrorCode error = Decrypt(into, bytes);
   Flush();  // Answers to a change of keys.
   if (bytes > 0) return EndRead({}, bytes);
   if (error == asio::error::would_block) return ReadInner();
   EndRead(error, 0);
 }
 
-// Fills into_ with what has been received. Sets `bytes` to its size; returns what follows it:
+// Fills `into` with what has been received. Sets `bytes` to its size; returns what follows it:
 // would_block, the end, or an error.
-ErrorCode Stream::Decrypt(size_t& bytes) {
+ErrorCode Stream::Decrypt(std::span<std::byte> into, size_t& bytes) {
   ERR_clear_error();
-  while (bytes < into_.size()) {
-    const size_t room = std::min<size_t>(into_.size() - bytes, INT32_MAX);
-    const int got = SSL_read(ssl_.get(), into_.data() + bytes, static_cast<int>(room));
+  while (bytes < into.size()) {
+    const size_t room = std::min<size_t>(into.size() - bytes, INT32_MAX);
+    const int got = SSL_read(ssl_.get(), into.data() + bytes, static_cast<int>(room));
     if (got > 0) {
       bytes += static_cast<size_t>(got);
       continue;
@@ -229,12 +243,12 @@ void Stream::ReadInner() {
   if (is_reading_) return;
   is_reading_ = true;
   received_.resize(kReadBytes);
-  inner_->AsyncRead(received_.span(),
-                    [self = shared_from_this()](const ErrorCode& error, size_t bytes) {
-                      self->is_reading_ = false;
-                      if (error) return self->Fail(error);
-                      self->TakeReceived(self->received_.span().first(bytes));
-                    });
+  inner_->AsyncRead(received_.span(), [self = shared_from_this(), pending = KeepPending()](
+                                          const ErrorCode& error, size_t bytes) {
+    self->is_reading_ = false;
+    if (error) return self->Fail(error);
+    self->TakeReceived(self->received_.span().first(bytes));
+  });
 }
 
 void Stream::TakeReceived(std::span<const std::byte> bytes) {
@@ -265,14 +279,16 @@ void Stream::Fail(const ErrorCode& error) {
               error.message(), *withheld);
     }
   }
-  if (handshake_) std::exchange(handshake_, nullptr)(error);
-  if (read_) EndRead(error, 0);
-  if (writable_) std::exchange(writable_, nullptr)(error);
+  const std::shared_ptr<Pending> pending = pending_.lock();
+  if (pending == nullptr) return;
+  if (pending->handshake) std::exchange(pending->handshake, nullptr)(error);
+  if (pending->read) EndRead(error, 0);
+  if (pending->writable) std::exchange(pending->writable, nullptr)(error);
 }
 
 void Stream::EndRead(const ErrorCode& error, size_t bytes) {
-  Transport::Read done = std::exchange(read_, nullptr);
-  if (done) done(error, bytes);
+  const std::shared_ptr<Pending> pending = pending_.lock();
+  if (pending != nullptr && pending->read) std::exchange(pending->read, nullptr)(error, bytes);
 }
 
 void Stream::WaitReadable(Transport::Waited done) {
@@ -337,7 +353,7 @@ bool Stream::Encrypt(std::span<const std::byte> bytes, size_t& taken) {
 // Sends what is encrypted. False if some of it has not left; then it follows by itself.
 bool Stream::Flush() {
   BIO* const out = SSL_get_wbio(ssl_.get());
-  if (const int pending = Pending(out); pending > 0) {
+  if (const int pending = BytesIn(out); pending > 0) {
     const size_t before = unsent_.size();
     unsent_.resize(before + static_cast<size_t>(pending));
     BIO_read(out, unsent_.data() + before, pending);
@@ -366,26 +382,31 @@ bool Stream::Flush() {
 
 void Stream::FlushLater() {
   if (std::exchange(is_flushing_, true)) return;
-  inner_->AsyncWaitWritable([self = shared_from_this()](const ErrorCode& error) {
-    self->is_flushing_ = false;
-    if (error == asio::error::operation_aborted && self->inner_->is_open()) {
-      self->FlushLater();  // Another operation was cancelled.
-      return;
-    }
-    const bool is_flushed = !error && self->Flush();
-    if (self->is_closing_) {
-      if (is_flushed || error) self->inner_->Close();
-      return;
-    }
-    if ((is_flushed || error) && self->writable_) std::exchange(self->writable_, nullptr)(error);
-  });
+  inner_->AsyncWaitWritable(
+      [self = shared_from_this(), pending = KeepPending()](const ErrorCode& error) {
+        self->is_flushing_ = false;
+        if (error == asio::error::operation_aborted && self->inner_->is_open()) {
+          self->FlushLater();  // Another operation was cancelled.
+          return;
+        }
+        const bool is_flushed = !error && self->Flush();
+        if (self->is_closing_) {
+          if (is_flushed || error) self->inner_->Close();
+          return;
+        }
+        if ((is_flushed || error) && pending->writable) {
+          std::exchange(pending->writable, nullptr)(error);
+        }
+      });
 }
 
 void Stream::WaitWritable(Transport::Waited done) {
   if (mode_ == Mode::kPlain) return inner_->AsyncWaitWritable(std::move(done));
   const bool waits = !IsReady() || !Flush();
   if (!waits) return inner_->AsyncWaitWritable(std::move(done));
-  writable_ = std::move(done);
+  const std::shared_ptr<Pending> pending = KeepPending();
+  pending->writable = std::move(done);
+  if (!is_flushing_) ReadInner();  // The handshake goes on.
 }
 
 // ---- the end
@@ -405,14 +426,17 @@ void Stream::Cancel() {
 }
 
 void Stream::AbortRead() {
-  if (!read_) return;
-  Post([done = std::make_shared<Transport::Read>(std::exchange(read_, nullptr))] {
+  const std::shared_ptr<Pending> pending = pending_.lock();
+  if (pending == nullptr || !pending->read) return;
+  Post([done = std::make_shared<Transport::Read>(std::exchange(pending->read, nullptr))] {
     (*done)(asio::error::operation_aborted, 0);
   });
 }
 
 void Stream::AbortWaits() {
-  for (Transport::Waited* const waited : {&handshake_, &writable_}) {
+  const std::shared_ptr<Pending> pending = pending_.lock();
+  if (pending == nullptr) return;
+  for (Transport::Waited* const waited : {&pending->handshake, &pending->writable}) {
     if (!*waited) continue;
     Post([done = std::make_shared<Transport::Waited>(std::exchange(*waited, nullptr))] {
       (*done)(asio::error::operation_aborted);
