@@ -11,6 +11,11 @@
 #include "wire/tplog_format.h"
 
 namespace tickstack::tickerplant {
+namespace {
+
+constexpr int kTries = 3;  // To open the log of a past day.
+
+}  // namespace
 
 absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   const int32_t clock_date = day_.DateAt(clock_->NowNs());
@@ -74,6 +79,9 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 // numbers from that log; returns them if today's log does not have them yet. A log without its
 // whole header may lack the index that keeps these numbers: its creator was killed between the two
 // (tplog_recovery.h).
+//
+// An error of the disk may pass, so it is tried again. If it does not, today's log continues if it
+// has messages. Without any, its numbers may be those of an attempt that failed, so this fails.
 absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
   std::error_code absent;
   const auto bytes = std::filesystem::file_size(LogPath(date), absent);
@@ -89,8 +97,12 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   if (is_begun && was_closed) return StringMap<wire::TableRows>();
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
       wire::TplogWriter::Open(path, options_.log);
+  for (int i = 1; i < kTries && !log.ok() && !absl::IsDataLoss(log.status()); ++i) {
+    log = wire::TplogWriter::Open(path, options_.log);
+  }
   if (!log.ok()) {
-    if (!has_header) return log.status();
+    const bool may_pass = !absl::IsDataLoss(log.status());
+    if (!has_header || (!is_begun && may_pass)) return log.status();
     LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
     return StringMap<wire::TableRows>();
   }
