@@ -95,13 +95,13 @@ FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
       loop_(loop),
       feed_(std::move(feed)),
       timer_(loop),
-      queries_(&clock_, {{".feed.start",
-                          [this] {
-                            Start();
-                            return Value();
-                          }},
-                         {".feed.stats", [this] { return Stats(); },
-                          serve::LoopQueries::Effect::kReads}}),
+      queries_(&clock_,
+               {{".feed.start",
+                 [this] {
+                   Start();
+                   return Value();
+                 }},
+                {".feed.stats", [this] { return Stats(); }, serve::LoopQueries::Effect::kReads}}),
       link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
 
 FeedService::~FeedService() { stopped_ = true; }
