@@ -269,9 +269,11 @@ void Stream::TakeReceived(std::span<const std::byte> bytes) {
 
 // The stream has ended, or the session failed, or the operation was cancelled.
 void Stream::Fail(const ErrorCode& error) {
-  if (error != asio::error::operation_aborted) failed_ = error;
-  // A client that ends before it sent anything may still read.
-  if (mode_ == Mode::kUnknown && use_ == TlsUse::kOptional) mode_ = Mode::kPlain;
+  if (error != asio::error::operation_aborted) {
+    failed_ = error;
+    // A client that ends before it sent anything may still read.
+    if (mode_ == Mode::kUnknown && use_ == TlsUse::kOptional) mode_ = Mode::kPlain;
+  }
   if (is_server_ && !IsReady() && error.category() == TlsCategory::Instance()) {
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {

@@ -6,12 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "wire/client.h"
@@ -108,6 +111,42 @@ TEST_F(TlsTest, APortMayRequireTlsOrTakeBoth) {
   Serve(certificates_.Issue("server", "IP:127.0.0.1"), TlsUse::kOptional);
   EXPECT_EQ(ErrorOf(trusting_), "");
   EXPECT_TRUE(Ask({"127.0.0.1", port_, ""}, Value::String("x"), 10s).ok());
+}
+
+// A read that is cancelled before the client sent anything says nothing about the client.
+TEST_F(TlsTest, ACancelledReadDoesNotMakeAClientPlain) {
+  const std::unique_ptr<Listener> listener =
+      MakeTlsListener(loop_.network().Listen(loop_, {"127.0.0.1", 0, ""}).value(),
+                      TlsServerContext::Load(certificates_.Issue("server", "IP:127.0.0.1")).value(),
+                      TlsUse::kOptional);
+  std::unique_ptr<Transport> server;
+  listener->AsyncAccept([&](const Transport::ErrorCode&, std::unique_ptr<Transport> accepted) {
+    server = std::move(accepted);
+  });
+  bool connected = false;
+  const std::unique_ptr<Transport> client =
+      loop_.network()
+          .Connect(loop_, {"127.0.0.1", listener->port(), ""},
+                   [&](const Transport::ErrorCode&) { connected = true; })
+          .value();
+  ASSERT_TRUE(loop_.RunUntil([&] { return connected && server != nullptr; }, 10s));
+  std::array<std::byte, 100> into;
+  std::vector<std::pair<std::string, size_t>> reads;
+  const auto read = [&] {
+    server->AsyncRead(into, [&](const Transport::ErrorCode& error, size_t bytes) {
+      reads.emplace_back(error.category().name(), bytes);
+    });
+  };
+  read();
+  server->Cancel();
+  ASSERT_TRUE(loop_.RunUntil([&] { return reads.size() == 1; }, 10s));
+  const std::string no_session = "\x16 and no session, but long enough to be a record";
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(no_session));
+  Transport::ErrorCode error;
+  EXPECT_EQ(client->TryWrite({&bytes, 1}, error), no_session.size());
+  read();
+  ASSERT_TRUE(loop_.RunUntil([&] { return reads.size() == 2; }, 10s));
+  EXPECT_EQ(reads[1], std::pair(std::string("tls"), size_t{0}));
 }
 
 TEST_F(TlsTest, ClosesPlainClientsIfTlsIsRequired) {

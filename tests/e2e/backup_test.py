@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A disaster: a stack is backed up while it captures, its data directory is lost, and it is restored, continued by its
-feed, and has every row once; past days, their checksums and the bars are there as well."""
+feed, and has every row once; the past day and its checksums are there as well."""
 
 import json
 import pathlib
