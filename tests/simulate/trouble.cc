@@ -1,5 +1,6 @@
 #include "tests/simulate/trouble.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -45,17 +46,19 @@ void Troubles::CallOff() {
   cut_after_start_ns_.reset();
   cut_after_day_ns_.reset();
   flipped_bits_.clear();
+  ++times_called_off_;
 }
 
 // ---- when
 
-// Troubles often come together, many of them at the end of the day.
+// Troubles often come together, many of them at the end of the day. All of them begin before the
+// time that the life has for the day is over, as then the stack has to converge.
 int64_t Troubles::DrawTime() {
-  if (clusters_ns_.empty() || random_.OneIn(3)) {
-    return random_.Between(-kBefore + kSecond, kAfter - kSecond);
-  }
+  constexpr int64_t kFirst = -kBefore + kSecond, kLast = kAfter - kSecond;
+  if (clusters_ns_.empty() || random_.OneIn(3)) return random_.Between(kFirst, kLast);
   const int64_t spread_ns = kMs << random_.Below(11);
-  return OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
+  const int64_t at_ns = OneOf(random_, clusters_ns_) + random_.Between(-spread_ns, spread_ns);
+  return std::clamp(at_ns, kFirst, kLast);
 }
 
 void Troubles::PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns) {
@@ -85,6 +88,13 @@ void Troubles::PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& s
   if (kinds_.cut_offs) plan(Trouble::kCutOff, 4);
   // A day that a wrong clock ends is not calm.
   if (kinds_.clocks && !calm) plan(Trouble::kSetClock, 4);
+}
+
+void Troubles::GoOn(int64_t ns, std::function<void()> trouble) {
+  world_.At(world_.MonotonicNs() + ns,
+            [this, trouble = std::move(trouble), times_called_off = times_called_off_] {
+              if (times_called_off == times_called_off_) trouble();
+            });
 }
 
 void Troubles::OnTickerplantStart() {
@@ -155,7 +165,7 @@ Death Troubles::DrawDeath(bool is_power_cut) {
 }
 
 void Troubles::CutPowerIn(int64_t ns) {
-  world_.At(world_.MonotonicNs() + ns, [this] {
+  GoOn(ns, [this] {
     before_();
     world_.CutPower();
   });
@@ -166,13 +176,13 @@ void Troubles::CutPowerIn(int64_t ns) {
 void Troubles::FillDisk() {
   world_.disk().set_full(true);
   const int64_t full_ns = random_.Between(kMs, kFullNsMax);
-  world_.At(world_.MonotonicNs() + full_ns, [this] { world_.disk().set_full(false); });
+  GoOn(full_ns, [this] { world_.disk().set_full(false); });
   if (random_.OneIn(2)) {
-    world_.At(world_.MonotonicNs() + random_.Between(0, full_ns / 2),
-              [this] { world_.CutOff(*OneOf(random_, processes_.feeds), kMs); });
+    GoOn(random_.Between(0, full_ns / 2),
+         [this] { world_.CutOff(*OneOf(random_, processes_.feeds), kMs); });
   }
   if (!kinds_.deaths || !random_.OneIn(2)) return;
-  world_.At(world_.MonotonicNs() + random_.Between(0, full_ns), [this] {
+  GoOn(random_.Between(0, full_ns), [this] {
     if (!world_.disk().is_full()) return;
     before_();
     world_.Kill(*processes_.tickerplant);
@@ -188,7 +198,7 @@ void Troubles::FlipBit() {
   const std::string log = program->service->tickerplant().log().path();
   world_.Kill(tickerplant);
   // The next event: the tickerplant has ended, and does not run again yet.
-  world_.At(world_.MonotonicNs(), [this, log] {
+  GoOn(0, [this, log] {
     const std::string path = log + OneOf<std::string>(random_, {"", ".idx", ".state"});
     std::error_code absent;
     const uint64_t bytes = std::filesystem::file_size(path, absent);
@@ -197,7 +207,7 @@ void Troubles::FlipBit() {
     flipped_bits_.push_back(FlippedBit::Draw(path, random_));
     LogInfo("simulated damage {}", flipped_bits_.back()->where());
     world_.Trace("flipped bit", bytes);
-    world_.At(world_.MonotonicNs() + random_.Between(0, kFlippedNsMax), [this] {
+    GoOn(random_.Between(0, kFlippedNsMax), [this] {
       if (!flipped_bits_.empty()) flipped_bits_.erase(flipped_bits_.begin());
     });
   });

@@ -51,7 +51,8 @@ class Troubles {
   // Schedules the trouble of a day that ends at `roll_ns`, by the wall clock; none around a calm
   // end. `silences_ns`: when feeds fall silent or go on.
   void PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns);
-  // Calls off what was begun and has not happened yet, and mends flipped bits.
+  // Calls off what was begun and has not happened yet, and mends flipped bits. What PlanDay
+  // scheduled for later still begins.
   void CallOff();
 
   void OnTickerplantStart();
@@ -79,6 +80,8 @@ class Troubles {
   int64_t DrawTime();
   Death DrawDeath(bool is_power_cut);
   void Begin(Trouble trouble);
+  // Does a further part of a trouble in `ns`, unless it is called off until then.
+  void GoOn(int64_t ns, std::function<void()> trouble);
   void CutPowerIn(int64_t ns);
   void SetClock();
   void FillDisk();
@@ -93,6 +96,7 @@ class Troubles {
   std::optional<int64_t> cut_after_start_ns_, cut_after_day_ns_;
   std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
   int64_t deaths_ = 0;
+  int64_t times_called_off_ = 0;
 };
 
 }  // namespace tickstack::simulate
