@@ -22,10 +22,6 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).resolve().with_name("mutants")
-FOLDERS = (
-    "aggengine backup base bench cli cmake disk docs examples feed fuzz hdb loadtest mem monitor packaging query rdb "
-    "serve table tests third_party tickerplant wire"
-).split()
 LIFE_SECONDS = 20  # A life that takes longer has hung.
 
 
@@ -167,12 +163,17 @@ def write_if_changed(path, data):
     path.write_bytes(data)
 
 
+def source_folders(root):
+    """The folders of a checkout, without hidden ones and what was built there."""
+    return sorted(p.name for p in root.iterdir() if p.is_dir() and p.name != "build" and not p.name.startswith("."))
+
+
 def copy_sources(mutants, to):
     sources = planted(mutants, lambda file: (ROOT / file).read_text(encoding="utf-8"))
     sources["base/check.cc"] = (ROOT / "base/check.cc").read_text(encoding="utf-8") + choice(mutants)
     kept = set()
     paths = [ROOT / "CMakeLists.txt"]
-    for folder in FOLDERS:
+    for folder in source_folders(ROOT):
         paths += (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     for path in paths:
         name = str(path.relative_to(ROOT))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The list of mutants fits the sources, and mutants.py notices when it does not."""
 
+import re
 import sys
 import unittest
 
@@ -38,6 +39,12 @@ class MutantsTest(unittest.TestCase):
         self.assertIn(f"x = (::tickstack::mutant == {one}) ? 2 : 1;", text)
         self.assertIn(f"if (!(::tickstack::mutant == {two})) {{\nSync();\n}}", text)
         self.assertTrue(text.startswith("#pragma once\nnamespace tickstack"))
+
+    def test_every_folder_of_the_sources_is_copied(self):
+        cmake = (mutants.ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+        folders = mutants.source_folders(mutants.ROOT)
+        self.assertLessEqual(set(re.findall(r"^add_subdirectory\(([a-z_]+)\)", cmake, re.M)), set(folders))
+        self.assertNotIn("build", folders)
 
     def test_old_text_must_occur_once(self):
         for source in ("x = 1;", "x = 1;\nSync();\nSync();\n"):
