@@ -132,6 +132,10 @@ class CommandLineTest(stack.StackTest):
         self.assertEqual((8 + 5 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["log_bytes"])
         self.assertEqual((8 + 8 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["partition_bytes"])
 
+        path.write_text("[tickerplant]\nport = 0\n[[rdb]]\nport = 0\n[rdb.tier.t]\nkind = 'filesystem'\npath = '/dev/shm'\n"
+                        "size = '32MiB'\noverflow = 'dram'\noverflow_size = '64MiB'\n[rdb.placement]\ndefault = 't'\n")
+        done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+        self.assertIn("rdb rdb: tier t, filesystem in /dev/shm, 32.0 MiB, then 64.0 MiB of DRAM\n", done.stdout)
         path.write_text("[tickerplant]\nport = 5010\n[[rdb]]\nport = 5010\n")
         done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
         self.assertEqual(1, done.returncode)

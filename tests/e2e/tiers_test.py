@@ -7,6 +7,8 @@ import json
 import pathlib
 import random
 import sys
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
@@ -141,9 +143,56 @@ query_ms = 50
 progress_s = 0
 """
     FIRST_ROWS = "select from quote where i<100000"
+    QUERIES = (FIRST_ROWS, "select sum bid, max time, count i by sym from quote", "select[-1000] from trade",
+               "select last bid, last ask from quote where sym=`SPY",
+               "aj[`sym`time;select sym,time,price from trade where sym=`SPY;select sym,time,bid from quote]")
 
-    def start(self, size):
-        return self.start_stack(self.CONFIG.format(path=self.folder, size=size), "--date", DATE)
+    def start(self, size, overflow=""):
+        config = self.CONFIG.format(path=self.folder, size=size)
+        return self.start_stack(config.replace("[placement]", overflow + "[placement]"), "--date", DATE)
+
+    def test_rows_go_to_dram_when_the_tier_is_full(self):
+        overflow = 'overflow = "dram"\noverflow_size = "256MiB"\n'
+        running = self.start("32MiB", overflow)
+        wait_for_rows(running, self.ROWS)
+
+        def check_the_overflow():
+            self.assertEqual((0, 0), tuple(running.ask("rdb", ".rdb.stats[]")[key] for key in ("rows_refused", "incomplete")))
+            tiers = {tier["tier"]: tier for tier in rows_of(running.ask("rdb", ".tier.stats[]"))}
+            used = tiers["small"]["overflow_used"]
+            self.assertGreater(used, 4 << 20)
+            self.assertEqual((256 << 20, 0), (tiers["small"]["overflow_capacity"], tiers["small"]["refused"]))
+            parts = rows_of(running.ask("rdb", ".tier.of[]"))
+            self.assertEqual(tiers["small"]["used"] + used, sum(part["bytes"] for part in parts))
+        check_the_overflow()
+        with running.connect("rdb") as rdb:
+            answers = [raw_answer(rdb, query) for query in self.QUERIES]
+        stack.wait_until(lambda: "tier is full, new rows go to DRAM tier=small" in running.log_text(), 30, "the warning")
+        port = running.port("rdb")
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=20)
+        self.assertRegex(refused.exception.read().decode(), r"- tier small was full: .* in DRAM, its overflow has at most 256 MiB\n")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as page:
+            self.assertRegex(page.read().decode(), r'tickstack_rdb_tier_overflow_used_bytes\{[^}]*tier="small"[^}]*\} [1-9]')
+        # A restarted rdb has the same rows from the log, and the same answers.
+        running.kill("rdb")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 60, "the rdb live again")
+        wait_for_rows(running, self.ROWS)
+        check_the_overflow()
+        with running.connect("rdb") as rdb:
+            self.assertEqual(answers, [raw_answer(rdb, query) for query in self.QUERIES])
+        self.assertEqual(0, running.stop(), running.log_text())
+
+        # The overflow is bounded, and a tier that is large enough gives the same answers.
+        running = self.start("16MiB", overflow.replace("256", "16"))
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["rows_refused"] > 0, 60, "refused rows")
+        self.assertRegex(running.log_text(), r"E rdb upd refused table=\w+ .*tier small: .*; tier small.overflow: ")
+        self.assertEqual(0, running.stop(), running.log_text())
+        running = self.start("192MiB")
+        wait_for_rows(running, self.ROWS)
+        with running.connect("rdb") as rdb:
+            self.assertEqual(answers, [raw_answer(rdb, query) for query in self.QUERIES])
+        self.assertEqual(0, running.stop(), running.log_text())
 
     def test_a_full_tier_refuses_rows_and_a_larger_one_gets_them_from_the_log(self):
         running = self.start("32MiB")
