@@ -114,6 +114,27 @@ class PlacementTest(stack.StackTest):
                          "[rdb.placement]\ndefault='t'\n")
         self.assertEqual(1, code)
         self.assertRegex(said, r"tier t: size is 1099511627776000 bytes, .* has \d+ free")
+        # Rows by table, and whether they fit.
+        path.write_text(f"[tickerplant]\n[[rdb]]\n[rdb.tier.t]\nkind='filesystem'\npath='{self.folder}'\n"
+                        "size='64MiB'\n[rdb.placement]\ndefault='t'\n")
+        done = self.run_program("tiers", str(path), "--rows", "10000,quote=500000")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertIn("rdb rdb, 10000 rows of trade, 500000 rows of quote", done.stdout)
+        self.assertRegex(done.stdout, r"\nVerdict: tier t is large enough: the rows need .* of 64.0 MiB \(\d+ %\)\.\n")
+        done = self.run_program("tiers", str(path), "--json", "--rows", "quote=50000000,trade=1")
+        (rdb,) = json.loads(done.stdout)["rdbs"]
+        self.assertEqual({"trade": 1, "quote": 50_000_000}, rdb["rows"])
+        self.assertEqual("too_small", rdb["tiers"][1]["verdict"])
+        quote = {part["column"]: part["bytes"] for part in rdb["columns"] if part["table"] == "quote"}
+        self.assertLess(abs(quote["bid"] - 8 * 50_000_000), 4 << 20)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"^rdb rdb: tier t is too small, rows will be refused: the rows need .* of 64.0 MiB")
+        done = self.run_program("tiers", "--rows", "quot=5", str(path))
+        self.assertEqual((2, '--rows: no table "quot": expected one of trade, quote\n'), (done.returncode, done.stderr))
+        path.write_text("[tickerplant]\n[[rdb]]\n")
+        done = self.run_program("tiers", str(path), "--rows", "4000000000")
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"^all rdbs: rows in DRAM need .* GiB, and the machine has .* GiB\n$")
         code, said = run("numa_node = 1023\n")
         self.assertEqual(1, code)
         self.assertIn("rdb rdb: numa_node: ", said)
