@@ -230,6 +230,17 @@ class UpTest(stack.StackTest):
                 after = running.log_text().partition(" ended name=feed")[2]
                 self.assertNotRegex(after, r"(?m)^\S+ [WE] (rdb|tickerplant) ", after)
 
+    # Goal: a person who starts the example sees no warning, and reads last where to look.
+    def test_a_healthy_start_warns_of_nothing_and_ends_with_a_page(self):
+        example = (stack.ROOT / "examples" / "stack.toml").read_text(encoding="utf-8")
+        running = self.start_stack(example, "--date", DATE)
+        stack.wait_until(lambda: running.count("quote") > 0, 60, "rows")
+        log = running.log_text()
+        self.assertEqual([], re.findall(r"(?m)^\S+ [WE] .*", log))
+        of_up = re.findall(r"(?m)^\S+ I up .*", log)
+        self.assertIn(f" ready processes={len(running.pids)} page=http://127.0.0.1:{running.port('rdb')}/", of_up[-1])
+        self.assertEqual(0, running.stop(), running.log_text())
+
     def test_the_message_ready_names_a_page(self):
         running = self.start_stack(CONFIG, "--date", DATE)
         page = re.search(r" ready processes=\d+ page=(http://127\.0\.0\.1:(\d+)/)\n", running.log_text())
