@@ -197,7 +197,8 @@ Json JsonOf(const CheckReport& report) {
                              {"tier", each.options.name},
                              {"kind", mem::NameOf(each.options.kind)},
                              {"path", each.options.path},
-                             {"size_bytes", bounded ? Json(each.options.capacity_bytes) : Json()}});
+                             {"size_bytes", bounded ? Json(each.options.capacity_bytes) : Json()},
+                             {"overflow_bytes", each.options.overflow_bytes}});
   }
   for (const TableUse& each : report.tables) {
     json["tables"].push_back({{"table", each.table},
@@ -221,8 +222,10 @@ std::string TierText(const TierUse& use) {
                                  mem::NameOf(use.options.kind));
   if (!use.options.path.empty()) text += fmt::format(" in {}", use.options.path);
   const bool bounded = use.options.capacity_bytes != SIZE_MAX;
-  return text + (bounded ? ", " + BytesText(uint64_t{use.options.capacity_bytes})
-                         : ", up to the machine's " + BytesText(ThisMachine().memory_bytes));
+  text += bounded ? ", " + BytesText(uint64_t{use.options.capacity_bytes})
+                  : ", up to the machine's " + BytesText(ThisMachine().memory_bytes);
+  if (use.options.overflow_bytes == 0) return text;
+  return text + fmt::format(", then {} of DRAM", BytesText(uint64_t{use.options.overflow_bytes}));
 }
 
 std::string TextOf(const CheckReport& report, const std::string& config) {

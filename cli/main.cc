@@ -191,9 +191,13 @@ void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
       "Show the tier of each column in a configuration, and how much memory the rows need");
   command.add_option("config", options.config, "Stack configuration")->required();
   command.add_flag("--json", options.json, "Print one JSON object");
-  command.add_option("--rows", options.rows, "Number of rows in each table")
-      ->check(CLI::Range(size_t{1}, size_t{100'000'000}))
-      ->capture_default_str();
+  command
+      .add_option("--rows", options.rows,
+                  "Rows in each table, or by table, such as quote=650000000,trade=85000000; the "
+                  "exit code is 1 if they do not fit (default: 1000000)")
+      ->type_name("ROWS")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.callback([&] { action = [&] { return RunTiers(options); }; });
 }
 

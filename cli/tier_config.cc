@@ -25,6 +25,7 @@ constexpr Words<mem::HugePages, 3> kHugePages = {{{"transparent", mem::HugePages
                                                   {"none", mem::HugePages::kNone}}};
 constexpr Words<mem::Streaming, 3> kStreaming = {
     {{"auto", mem::Streaming::kAuto}, {"on", mem::Streaming::kOn}, {"off", mem::Streaming::kOff}}};
+constexpr Words<bool, 2> kOverflows = {{{"none", false}, {"dram", true}}};
 constexpr Words<mem::FileAllocator, 2> kAllocators = {
     {{"arena", mem::FileAllocator::kArena}, {"memkind", mem::FileAllocator::kMemkind}}};
 
@@ -34,13 +35,14 @@ constexpr unsigned kDram = Bit(TierKind::kDram), kNuma = Bit(TierKind::kNuma);
 constexpr unsigned kFilesystem = Bit(TierKind::kFilesystem);
 constexpr unsigned kPersistent = Bit(TierKind::kPersistent);
 constexpr unsigned kSimulate = Bit(TierKind::kSimulate);
+constexpr unsigned kOverflowing = kFilesystem | kNuma;
 constexpr unsigned kFiles = kFilesystem | kPersistent, kAll = kDram | kNuma | kFiles | kSimulate;
 struct KeyRule {
   std::string_view key;
   unsigned takes;
   unsigned needs;
 };
-constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind checks who needs it.
+constexpr std::array<KeyRule, 20> kKeys = {{{"kind", kAll, 0},  // ReadKind checks who needs it.
                                             {"path", kFiles | kSimulate, kFiles},
                                             {"size", kAll, kFiles},
                                             {"nodes", kDram | kNuma, kNuma},
@@ -49,6 +51,8 @@ constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind chec
                                             {"allocator", kFilesystem, 0},
                                             {"touch_ahead", kAll, 0},
                                             {"touch_first", kAll, 0},
+                                            {"overflow", kOverflowing, 0},
+                                            {"overflow_size", kOverflowing, 0},
                                             {"commit_ms", kPersistent, 0},
                                             {"model", kSimulate, kSimulate},
                                             {"unit", kSimulate, 0},
@@ -148,6 +152,24 @@ absl::Status ReadModel(const Layers& tier, mem::MediumModel& model) {
   return absl::OkStatus();
 }
 
+absl::Status ReadOverflow(const Layers& tier, mem::TierOptions& options) {
+  bool overflows = false;
+  size_t bytes = 0;
+  TS_RETURN_IF_ERROR(ReadWord(tier.Of("overflow"), "overflow", kOverflows, &overflows));
+  TS_RETURN_IF_ERROR(tier.Of("overflow_size").ReadBytes("overflow_size", &bytes));
+  options.overflow_bytes = overflows ? bytes : 0;
+  if (overflows && !tier.Has("overflow_size")) {
+    return tier.ErrorAt("overflow_size", "overflow = \"dram\" needs it, found none", "overflow");
+  }
+  if (!tier.Has("overflow_size")) return absl::OkStatus();
+  if (!tier.Has("overflow")) {
+    return tier.ErrorAt("overflow_size", "expected overflow = \"dram\" as well, found none");
+  }
+  if (!overflows || bytes >= kFileTierBytesMin) return absl::OkStatus();
+  return tier.ErrorAt("overflow_size",
+                      fmt::format("expected 16MiB at least, found {} bytes", bytes));
+}
+
 // Reads every value on its own; CheckTier checks combinations.
 absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   mem::TierOptions& options = config.options;
@@ -160,8 +182,15 @@ absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("allocator"), "allocator", kAllocators, &options.allocator));
   TS_RETURN_IF_ERROR(tier.Of("touch_ahead").ReadBytes("touch_ahead", &options.touch_ahead_bytes));
   TS_RETURN_IF_ERROR(tier.Of("touch_first").ReadBytes("touch_first", &options.touch_first_bytes));
+  TS_RETURN_IF_ERROR(ReadOverflow(tier, options));
   TS_RETURN_IF_ERROR(tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 0, 3'600'000));
   return ReadModel(tier, options.model);
+}
+
+// Returns why a kind does not take a key, if that is not plain.
+std::string_view WhyNot(std::string_view key, TierKind kind) {
+  const bool loses_rows = key == "overflow" && kind == TierKind::kPersistent;
+  return loses_rows ? ", since rows in DRAM would be missing after a restart" : "";
 }
 
 absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
@@ -169,8 +198,10 @@ absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
   for (const KeyRule& rule : kKeys) {
     const bool there = tier.Has(rule.key);
     if (there && (rule.takes & kind) == 0) {
-      return tier.ErrorAt(rule.key, fmt::format("a tier of kind {} does not take it: expected {}",
-                                                NameOf(options.kind), KeysOf(options.kind)));
+      return tier.ErrorAt(
+          rule.key,
+          fmt::format("a tier of kind {} does not take it{}: expected {}", NameOf(options.kind),
+                      WhyNot(rule.key, options.kind), KeysOf(options.kind)));
     }
     if (!there && (rule.needs & kind) != 0) {
       return tier.ErrorAt(
@@ -409,6 +440,11 @@ absl::Status ReadStateTier(const ConfigTable& root, const ConfigTable& table,
   }
   if (config->options.kind == TierKind::kSimulate) {
     return placement.ErrorAt("state", fmt::format("tier {} {}", name, kOnlyRowsAreCharged));
+  }
+  if (config->options.overflow_bytes > 0) {
+    return placement.ErrorAt(
+        "state",
+        fmt::format("tier {} has an overflow, which is for rows: expected a tier without", name));
   }
   state = config->options;
   TS_ASSIGN_OR_RETURN(const ConfigTable own, table.Table("tier"));

@@ -66,6 +66,8 @@ size = "64GiB"
 streaming = "off"
 allocator = "memkind"
 touch_ahead = 0
+overflow = "dram"
+overflow_size = "8GiB"
 [rdb.tier.far]
 kind = "numa"
 nodes = [1]
@@ -102,6 +104,8 @@ query = "dram"
   EXPECT_EQ(files.streaming, mem::Streaming::kOff);
   EXPECT_EQ(files.allocator, mem::FileAllocator::kMemkind);
   EXPECT_EQ(files.touch_ahead_bytes, 0u);
+  EXPECT_EQ(files.overflow_bytes, size_t{8} << 30);
+  EXPECT_EQ(dram.overflow_bytes, 0u);
   const mem::TierOptions& far = rdb.tiers[2].options;
   EXPECT_EQ(far.kind, mem::TierKind::kNuma);
   EXPECT_THAT(far.nodes, ElementsAre(1));
@@ -178,6 +182,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
   const std::string at = "s.toml:4: rdb[0].tier.t.", at5 = "s.toml:5: rdb[0].tier.t.",
                     at3 = "s.toml:3: rdb[0].tier.t.";
   const std::string file = "kind='filesystem'\npath='/x'\nsize='1GiB'\n";
+  const std::string overflow = ", overflow, overflow_size";
   const std::string at7 = "s.toml:7: rdb[0].tier.t.";
   const std::vector<std::pair<std::string, std::string>> cases = {
       // kind
@@ -202,8 +207,10 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "path: a tier of kind dram does not take it: expected kind, size, nodes, huge_pages, "
             "streaming, touch_ahead, touch_first"},
       {"path = '/x'\nkind = 'numa'\nnodes=[1]",
-       at + "path: a tier of kind numa does not take it: expected kind, size, nodes, huge_pages, "
-            "streaming, touch_ahead, touch_first"},
+       at +
+           "path: a tier of kind numa does not take it: expected kind, size, nodes, huge_pages, "
+           "streaming, touch_ahead, touch_first" +
+           overflow},
       // size
       {"kind = 'filesystem'\npath='/x'",
        at3 + "size: a tier of kind filesystem needs it, found none"},
@@ -224,16 +231,20 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       {"nodes = ['one']\nkind = 'numa'",
        at + "nodes: expected an array of integers from 0 to 1023, found string \"one\" in it"},
       {file + "nodes = [1]",
-       at7 + "nodes: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead, touch_first"},
+       at7 +
+           "nodes: a tier of kind filesystem does not take it: expected kind, path, size, "
+           "streaming, allocator, touch_ahead, touch_first" +
+           overflow},
       // huge_pages
       {"huge_pages = 'always'\nkind = 'dram'",
        at + "huge_pages: expected one of transparent, explicit, none, found \"always\""},
       {"huge_pages = true\nkind = 'dram'",
        at + "huge_pages: expected a string, found boolean true"},
       {file + "huge_pages = 'none'",
-       at7 + "huge_pages: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead, touch_first"},
+       at7 +
+           "huge_pages: a tier of kind filesystem does not take it: expected kind, path, size, "
+           "streaming, allocator, touch_ahead, touch_first" +
+           overflow},
       // streaming
       {"streaming = 'yes'\nkind = 'dram'",
        at + "streaming: expected one of auto, on, off, found \"yes\""},
@@ -255,8 +266,26 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       {"commit_ms = -1\nkind = 'persistent'",
        at + "commit_ms: expected an integer from 0 to 3600000, found integer -1"},
       {file + "commit_ms = 5",
-       at7 + "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead, touch_first"},
+       at7 +
+           "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
+           "streaming, allocator, touch_ahead, touch_first" +
+           overflow},
+      // overflow
+      {"overflow = 'disk'\n" + file, at + "overflow: expected one of none, dram, found \"disk\""},
+      {"overflow = 'dram'\n" + file,
+       at + "overflow_size: overflow = \"dram\" needs it, found none"},
+      {"overflow_size = '1GiB'\n" + file,
+       at + "overflow_size: expected overflow = \"dram\" as well, found none"},
+      {"overflow_size = '1MiB'\noverflow = 'dram'\n" + file,
+       at + "overflow_size: expected 16MiB at least, found 1048576 bytes"},
+      {"overflow = 'dram'\noverflow_size = '1GiB'\nkind='persistent'\npath='/x'\nsize='1GiB'",
+       at + "overflow: a tier of kind persistent does not take it, since rows in DRAM would be "
+            "missing after a restart: expected kind, path, size, streaming, touch_ahead, "
+            "touch_first, commit_ms"},
+      {"overflow = 'dram'\noverflow_size = '1GiB'\nkind='simulate'\nmodel='cxl'",
+       at + "overflow: a tier of kind simulate does not take it: expected kind, path, size, "
+            "streaming, touch_ahead, touch_first, model, unit, read_ns, reads_at_once, "
+            "thread_read_gb_per_s, thread_write_gb_per_s, read_gb_per_s, write_gb_per_s"},
       // simulate
       {"kind = 'simulate'", at3 + "model: a tier of kind simulate needs it, found none"},
       {"model = 'optane'\nkind = 'simulate'",

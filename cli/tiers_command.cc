@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +18,10 @@
 
 #include "base/human_text.h"
 #include "base/status.h"
+#include "cli/planned_rows.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
+#include "cli/tier_verdict.h"
 #include "mem/numa.h"
 #include "mem/tier.h"
 #include "table/format_value.h"
@@ -38,6 +41,8 @@ struct TierReport {
   std::optional<size_t> free_bytes;  // Free bytes of the file system, for a file kind.
   absl::Status status;
   size_t bytes = 0;  // Bytes of the tables' rows.
+
+  TierVerdict verdict() const { return JudgeTier(options, bytes); }
 };
 
 // A column, or the index of a table.
@@ -55,6 +60,7 @@ struct RdbReport {
   absl::Status numa_status;
   bool knows_tables = false;
   std::string queries;
+  std::vector<std::pair<std::string, size_t>> rows;  // By table.
   std::vector<TierReport> tiers;
   std::vector<PartReport> parts;
 };
@@ -126,11 +132,27 @@ size_t RowsPerChunk(const Schema& schema, const rdb::RdbMainOptions& rdb) {
   return FittingRowsPerChunk(schema, tiers);
 }
 
+// Returns the bytes of a table with `rows` rows. Above a number of rows, which takes a second and a
+// GiB, it measures that number and scales the result: a column then has many chunks.
+absl::StatusOr<TableBytes> ScaledBytes(const Schema& schema, size_t rows, size_t rows_per_chunk) {
+  constexpr size_t kMeasuredMax = 20'000'000;
+  const size_t measured = std::min(rows, kMeasuredMax);
+  TS_ASSIGN_OR_RETURN(TableBytes bytes, MeasureTableBytes(schema, measured, rows_per_chunk));
+  if (measured == rows) return bytes;
+  const double factor = static_cast<double>(rows) / static_cast<double>(measured);
+  const auto scale = [factor](size_t& part) {
+    part = static_cast<size_t>(static_cast<double>(part) * factor);
+  };
+  std::ranges::for_each(bytes.columns, scale);
+  scale(bytes.index);
+  return bytes;
+}
+
 absl::Status AddTable(const Schema& schema, const rdb::RdbMainOptions& rdb, size_t rows,
                       RdbReport& report) {
   const rdb::PlacementRules& placement = rdb.placement;
-  TS_ASSIGN_OR_RETURN(const TableBytes bytes,
-                      MeasureTableBytes(schema, rows, RowsPerChunk(schema, rdb)));
+  TS_ASSIGN_OR_RETURN(const TableBytes bytes, ScaledBytes(schema, rows, RowsPerChunk(schema, rdb)));
+  report.rows.emplace_back(schema.table, rows);
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnSpec& column = schema.columns[i];
     const std::string type(1, column.type == Type::kList ? '*' : LetterOf(column.type));
@@ -146,7 +168,7 @@ absl::Status AddTable(const Schema& schema, const rdb::RdbMainOptions& rdb, size
 }
 
 absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMainOptions& rdb,
-                                   size_t rows) {
+                                   const PlannedRows& rows) {
   RdbReport report;
   report.name = rdb.name;
   report.numa_node = rdb.numa_node;
@@ -156,7 +178,7 @@ absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMain
   report.knows_tables = KnowsTables(config, rdb);
   report.queries = rdb.placement.TierOfQueries();
   for (const Schema& schema : config.schemas) {
-    TS_RETURN_IF_ERROR(AddTable(schema, rdb, rows, report));
+    TS_RETURN_IF_ERROR(AddTable(schema, rdb, rows.Of(schema.table), report));
   }
   for (const rdb::TierConfig& tier : rdb.tiers) {
     TierReport& added = report.tiers.emplace_back();
@@ -189,7 +211,10 @@ Json JsonOf(const TierReport& tier) {
                {"dax", found ? Json(tier.found.dax) : Json()},
                {"nodes", tier.options.nodes},
                {"streaming", found ? Json(tier.found.streaming) : Json()},
-               {"bytes", tier.bytes}};
+               {"bytes", tier.bytes},
+               {"overflow_bytes", tier.options.overflow_bytes},
+               {"needed_bytes", tier.verdict().needed_bytes},
+               {"verdict", tier.used ? Json(NameOf(tier.verdict().fit)) : Json()}};
   if (!tier.status.ok()) json["error"] = Message(tier.status);
   return json;
 }
@@ -199,9 +224,11 @@ Json JsonOf(const RdbReport& rdb) {
                {"numa_node", rdb.numa_node < 0 ? Json() : Json(rdb.numa_node)},
                {"tables_of", rdb.knows_tables ? "configuration" : "others"},
                {"query", rdb.queries},
+               {"rows", Json::object()},
                {"tiers", Json::array()},
                {"columns", Json::array()}};
   if (!rdb.numa_status.ok()) json["error"] = Message(rdb.numa_status);
+  for (const auto& [table, rows] : rdb.rows) json["rows"][table] = rows;
   for (const TierReport& tier : rdb.tiers) json["tiers"].push_back(JsonOf(tier));
   for (const PartReport& part : rdb.parts) {
     json["columns"].push_back({{"table", part.table},
@@ -258,8 +285,20 @@ std::string TiersText(const std::vector<TierReport>& tiers) {
        {"nodes", Cells(tiers, [&](Of t) { return found(t) ? t.found.nodes : ""; })}});
 }
 
-std::string TextOf(const RdbReport& rdb, size_t rows) {
-  std::string text = fmt::format("rdb {}, {} rows of each table", rdb.name, rows);
+// Returns `1000000 rows of each table`, or `650000000 rows of quote, 85000000 rows of trade`.
+std::string RowsText(const RdbReport& rdb) {
+  std::string text;
+  bool alike = true;
+  for (const auto& [table, rows] : rdb.rows) {
+    text += fmt::format("{}{} rows of {}", text.empty() ? "" : ", ", rows, table);
+    alike = alike && rows == rdb.rows.front().second;
+  }
+  return alike && !rdb.rows.empty() ? fmt::format("{} rows of each table", rdb.rows.front().second)
+                                    : text;
+}
+
+std::string TextOf(const RdbReport& rdb) {
+  std::string text = fmt::format("rdb {}, {}", rdb.name, RowsText(rdb));
   if (!rdb.knows_tables) text += " (it gets its tables from elsewhere: these are the file's)";
   if (rdb.numa_node >= 0) text += fmt::format(", on NUMA node {}", rdb.numa_node);
   text += fmt::format("\n\n{}\n", TiersText(rdb.tiers));
@@ -269,7 +308,11 @@ std::string TextOf(const RdbReport& rdb, size_t rows) {
                      {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
                      {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })},
                      {"takes", Cells(rdb.parts, [](Of p) { return BytesText(p.bytes); })}});
-  return text + fmt::format("\nIntermediate results of queries are in tier {}.\n", rdb.queries);
+  text += fmt::format("\nIntermediate results of queries are in tier {}.\n", rdb.queries);
+  for (const TierReport& tier : rdb.tiers) {
+    if (tier.bytes > 0) text += fmt::format("Verdict: {}.\n", TextOf(tier.verdict(), tier.options));
+  }
+  return text;
 }
 
 bool Print(const std::string& text) {
@@ -279,9 +322,57 @@ bool Print(const std::string& text) {
   return written;
 }
 
+// Returns an error for each reason why an rdb with these rows would not do.
+std::vector<absl::Status> ProblemsOf(const RdbReport& report) {
+  std::vector<absl::Status> problems = {report.numa_status};
+  for (const TierReport& tier : report.tiers) {
+    problems.push_back(tier.status);
+    const TierVerdict verdict = tier.verdict();
+    if (verdict.fit != Fit::kTooSmall) continue;
+    problems.push_back(ResourceExhausted("{}", TextOf(verdict, tier.options)));
+  }
+  return problems;
+}
+
+// Checks the rows that have no other limit against the machine's memory.
+absl::Status CheckMachine(const std::vector<RdbReport>& reports) {
+  size_t bytes = 0;
+  for (const RdbReport& report : reports) {
+    for (const TierReport& tier : report.tiers) {
+      const bool in_dram = tier.options.kind == mem::TierKind::kDram;
+      if (in_dram && tier.verdict().fit == Fit::kUnlimited) bytes += tier.bytes;
+    }
+  }
+  const size_t machine =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes <= machine) return absl::OkStatus();
+  return ResourceExhausted("all rdbs: rows in DRAM need {}, and the machine has {}",
+                           BytesText(bytes), BytesText(machine));
+}
+
 int TiersFailed(const absl::Status& status, int exit_code) {
   std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
   return exit_code;
+}
+
+// Prints the reports and, to stderr, what is wrong. Returns the exit code.
+int PrintReports(const TiersOptions& options, const PlannedRows& rows,
+                 const std::vector<RdbReport>& reports) {
+  Json json = {{"rows", rows.of_others}, {"rdbs", Json::array()}};
+  std::string text;
+  int exit_code = EXIT_SUCCESS;
+  for (const RdbReport& report : reports) {
+    json["rdbs"].push_back(JsonOf(report));
+    text += (text.empty() ? "" : "\n") + TextOf(report);
+    for (const absl::Status& problem : ProblemsOf(report)) {
+      if (problem.ok()) continue;
+      exit_code = TiersFailed(Annotate(problem, fmt::format("rdb {}", report.name)), EXIT_FAILURE);
+    }
+  }
+  if (const absl::Status machine = CheckMachine(reports); !machine.ok()) {
+    exit_code = TiersFailed(machine, EXIT_FAILURE);
+  }
+  return Print(options.json ? json.dump(2) + "\n" : text) ? exit_code : EXIT_FAILURE;
 }
 
 }  // namespace
@@ -296,24 +387,15 @@ int RunTiers(const TiersOptions& options) {
   for (const std::string& warning : config->warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
-  Json json = {{"rows", options.rows}, {"rdbs", Json::array()}};
-  std::string text;
-  bool would_start = true;
-  const auto check = [&would_start](std::string_view rdb, const absl::Status& status) {
-    if (status.ok()) return;
-    would_start = false;
-    TiersFailed(Annotate(status, fmt::format("rdb {}", rdb)), EXIT_FAILURE);
-  };
+  const absl::StatusOr<PlannedRows> rows = ParsePlannedRows(options.rows, config->schemas);
+  if (!rows.ok()) return TiersFailed(rows.status(), kExitWrongTiers);
+  std::vector<RdbReport> reports;
   for (const rdb::RdbMainOptions& rdb : config->rdbs) {
-    const absl::StatusOr<RdbReport> report = ReportOf(*config, rdb, options.rows);
+    absl::StatusOr<RdbReport> report = ReportOf(*config, rdb, *rows);
     if (!report.ok()) return TiersFailed(Annotate(report.status(), rdb.name), EXIT_FAILURE);
-    json["rdbs"].push_back(JsonOf(*report));
-    text += (text.empty() ? "" : "\n") + TextOf(*report, options.rows);
-    check(rdb.name, report->numa_status);
-    for (const TierReport& tier : report->tiers) check(rdb.name, tier.status);
+    reports.push_back(*std::move(report));
   }
-  const bool printed = Print(options.json ? json.dump(2) + "\n" : text);
-  return would_start && printed ? EXIT_SUCCESS : EXIT_FAILURE;
+  return PrintReports(options, *rows, reports);
 }
 
 }  // namespace tickstack::cli

@@ -11,10 +11,27 @@
 namespace tickstack::feed {
 namespace {
 
-// The busiest symbols; the others get random names.
-constexpr std::array<std::string_view, 16> kKnownNames = {"SPY", "AAPL", "BAC", "MSFT", "GE",  "F",
-                                                          "AMD", "QQQ",  "XOM", "AMZN", "IBM", "T",
-                                                          "AAL", "UAL",  "C",   "TSLA"};
+// The busiest symbols, with their prices of about 9 March 2020. The others get random names.
+struct KnownSymbol {
+  std::string_view name;
+  int32_t dollars;
+};
+constexpr std::array<KnownSymbol, 16> kKnown = {{{"SPY", 274},
+                                                 {"AAPL", 266},
+                                                 {"BAC", 22},
+                                                 {"MSFT", 151},
+                                                 {"GE", 8},
+                                                 {"F", 6},
+                                                 {"AMD", 43},
+                                                 {"QQQ", 194},
+                                                 {"XOM", 42},
+                                                 {"AMZN", 1801},
+                                                 {"IBM", 118},
+                                                 {"T", 35},
+                                                 {"AAL", 14},
+                                                 {"UAL", 49},
+                                                 {"C", 51},
+                                                 {"TSLA", 608}}};
 
 // As in real listings: few names of one or two letters, three thousand of three, most others of
 // four, and some of five.
@@ -45,10 +62,10 @@ SimMarket::SimMarket(int64_t symbols, uint64_t seed) : seed_(Mix(seed + 1)) {
 
 void SimMarket::NameSymbols(size_t count) {
   StringSet taken;
-  for (std::string_view known : kKnownNames) taken.emplace(known);
+  for (const KnownSymbol& known : kKnown) taken.emplace(known.name);
   uint64_t draw = 0;
   for (size_t rank = 0; rank < count; ++rank) {
-    std::string name(rank < kKnownNames.size() ? kKnownNames[rank] : "");
+    std::string name(rank < kKnown.size() ? kKnown[rank].name : "");
     while (name.empty()) {
       name = DrawName(rank, Mix(++draw));
       if (!taken.insert(name).second) name.clear();
@@ -60,6 +77,7 @@ void SimMarket::NameSymbols(size_t count) {
     // 2 to 512 dollars, evenly over the logarithm.
     symbol.base_cents =
         static_cast<int32_t>(200 * std::exp2(8 * static_cast<double>(random >> 32) / 4294967296.0));
+    if (rank < kKnown.size()) symbol.base_cents = 100 * kKnown[rank].dollars;
     symbol.walk_begin = static_cast<uint16_t>(random);
     symbols_.push_back(symbol);
   }

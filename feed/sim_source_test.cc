@@ -108,6 +108,22 @@ TEST(SimMarket, PricesAreARandomWalk) {
   EXPECT_LT(ratio, 32);
 }
 
+// Goal: a name that people know has a price that they expect. The walk's standard deviation over
+// its whole length is 2 %; its extremes stay well within 20 %.
+TEST(SimMarket, KnownSymbolsHaveTheirPrices) {
+  for (const uint64_t seed : {1u, 2u, 3u}) {
+    const SimMarket market(100, seed);
+    const std::pair<uint32_t, double> expected[] = {{0, 274}, {1, 266}, {2, 22}, {9, 1801}};
+    for (const auto& [symbol, dollars] : expected) {
+      for (uint64_t event = 0; event < uint64_t{1} << 28; event += uint64_t{1} << 22) {
+        const double bid = market.BidCents(symbol, event) / 100.0;
+        ASSERT_GT(bid, 0.8 * dollars) << market.name(symbol);
+        ASSERT_LT(bid, 1.2 * dollars) << market.name(symbol);
+      }
+    }
+  }
+}
+
 TEST(SimMarket, PricesStayAboveADollar) {
   const SimMarket market(8'000, 11);
   for (uint32_t symbol = 0; symbol < 8'000; ++symbol) {

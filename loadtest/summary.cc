@@ -73,6 +73,7 @@ Json StackJson(const StackResult& stack) {
   for (const auto& [name, tier] : stack.tiers) {
     tiers[name] = {{"kind", tier.kind},
                    {"model", tier.model},
+                   {"filesystem", tier.filesystem},
                    {"used", OrNull(tier.used)},
                    {"high_water", OrNull(tier.high_water)},
                    {"capacity", OrNull(tier.capacity)},

@@ -57,6 +57,12 @@ std::byte* Arena::At(size_t offset) const {
   return nullptr;
 }
 
+bool Arena::Has(const std::byte* memory) const {
+  return std::ranges::any_of(regions_, [memory](const Region& region) {
+    return memory >= region.base && memory < region.base + region.pages * Tier::kHugePageBytes;
+  });
+}
+
 size_t Arena::OffsetOf(const std::byte* memory) const {
   for (const Region& region : regions_) {
     if (memory >= region.base && memory < region.base + region.pages * Tier::kHugePageBytes) {

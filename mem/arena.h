@@ -32,6 +32,7 @@ class Arena {
   size_t pages() const { return regions_.back().first_page + regions_.back().pages; }
   std::byte* At(size_t offset) const;
   size_t OffsetOf(const std::byte* memory) const;
+  bool Has(const std::byte* memory) const;
 
   // Makes the pages below `end_page` usable. kResourceExhausted if the machine has no more.
   virtual absl::Status Ready(size_t /*end_page*/) { return absl::OkStatus(); }

@@ -28,6 +28,8 @@ class ArenaTier : public Tier {
   void Free(std::byte* memory, size_t bytes) override;
   TierStats Stats() const override;
   size_t ResidentBytes() const override;
+  // True if the memory lies in this tier. Any thread.
+  bool Has(const std::byte* memory) const { return arena_->Has(memory); }
 
  protected:
   absl::Status Refuse(size_t bytes, std::string_view why);

@@ -8,6 +8,7 @@
 #include "mem/arena.h"
 #include "mem/arena_tier.h"
 #include "mem/medium.h"
+#include "mem/overflow_tier.h"
 
 namespace tickstack::mem {
 namespace {
@@ -70,7 +71,9 @@ absl::Status CheckFileOptions(const TierOptions& options) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<ArenaTier>> OpenArenaTier(const TierOptions& options) {
   TierOptions opened = options;
   if (options.kind == TierKind::kFilesystem ||
       (options.kind == TierKind::kSimulate && !options.path.empty())) {
@@ -86,6 +89,22 @@ absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
   auto tier = std::make_unique<ArenaTier>(opened, *std::move(arena), *std::move(medium));
   tier->Start();
   return tier;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
+  if (options.overflow_bytes == 0) return OpenArenaTier(options);
+  if (options.kind != TierKind::kFilesystem && options.kind != TierKind::kNuma) {
+    return InvalidArgument("tier {}: kind {} has no overflow: expected filesystem or numa",
+                           options.name, NameOf(options.kind));
+  }
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<ArenaTier> tier, OpenArenaTier(options));
+  TierOptions dram;
+  dram.name = options.name + ".overflow";
+  dram.capacity_bytes = options.overflow_bytes;
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<ArenaTier> overflow, OpenArenaTier(dram));
+  return std::make_unique<OverflowTier>(std::move(tier), std::move(overflow));
 }
 
 std::unique_ptr<Tier> MakeDramTier(std::string_view name, size_t capacity_bytes,

@@ -13,7 +13,7 @@
 //
 // A file tier allocates its whole capacity in the file system when it opens. A full file system is
 // therefore an error at start, and a store into a tier never raises SIGBUS for lack of space. A
-// full tier refuses allocations.
+// full tier refuses allocations, unless it may continue in DRAM (overflow_bytes).
 //
 // A process with a tier must not fork without exec: the child would share the file mapping.
 
@@ -67,6 +67,9 @@ struct TierOptions {
   // Bytes that the same thread touches as soon as the tier is open, such as the memory of a whole
   // day. Limited by the capacity.
   size_t touch_first_bytes = 0;
+  // filesystem, numa: DRAM that allocations may take once the tier is full (overflow_tier.h). 0: a
+  // full tier refuses them.
+  size_t overflow_bytes = 0;
   // persistent: time to wait for a process that still has the file, such as one that was just
   // killed.
   std::chrono::nanoseconds lock_wait{0};
@@ -89,6 +92,9 @@ struct TierStats {
   bool streaming = false;       // Rows are written past the caches.
   std::string model;            // The simulated medium; "": real memory.
   std::string figures;          // The model as text: TextOf (medium_model.h).
+  size_t overflow_capacity_bytes = 0;    // DRAM for allocations that do not fit; 0: none.
+  size_t overflow_used_bytes = 0;        // Live allocations in it. `used_bytes` excludes them.
+  size_t overflow_high_water_bytes = 0;  // The largest overflow_used_bytes so far.
 };
 
 class Medium;
@@ -118,6 +124,8 @@ class Tier {
 
   // True if a write of `bytes` that is not read again soon should bypass the caches.
   bool Streams(size_t bytes) const { return bytes >= streaming_from_bytes_; }
+  // The smallest size for which Streams is true; SIZE_MAX: none.
+  size_t streaming_from_bytes() const { return streaming_from_bytes_; }
 
   // Returns the size that an allocation of `bytes` has in used_bytes: the next power of two from
   // 256 B to 1 MiB, or the next multiple of 2 MiB.

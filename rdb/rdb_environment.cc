@@ -116,7 +116,8 @@ int64_t LongOf(size_t bytes) {
 
 Value TierStats(const Rdb& rdb) {
   SymbolVector tier, kind, path, filesystem, nodes, model, figures;
-  ByteBuffer capacity, used, high_water, refused, resident, dax, streaming;
+  ByteBuffer capacity, used, high_water, refused, resident, dax, streaming, overflow_capacity,
+      overflow_used;
   for (const mem::Tier* each : rdb.placement().tiers()) {
     const mem::TierStats stats = each->Stats();
     tier.push_back(stats.name);
@@ -133,6 +134,8 @@ Value TierStats(const Rdb& rdb) {
     streaming.AppendLittle(static_cast<uint8_t>(stats.streaming));
     model.push_back(stats.model);
     figures.push_back(stats.figures);
+    overflow_capacity.AppendLittle(LongOf(stats.overflow_capacity_bytes));
+    overflow_used.AppendLittle(LongOf(stats.overflow_used_bytes));
   }
   const auto symbols = [](SymbolVector& names) { return Value::Symbols(std::move(names)); };
   const auto longs = [](ByteBuffer& bytes) { return Value::Vector(Type::kLong, std::move(bytes)); };
@@ -141,10 +144,12 @@ Value TierStats(const Rdb& rdb) {
   };
   return Value::Table(
       {"tier", "kind", "capacity", "used", "high_water", "refused", "resident", "path",
-       "filesystem", "dax", "nodes", "streaming", "model", "figures"},
+       "filesystem", "dax", "nodes", "streaming", "model", "figures", "overflow_capacity",
+       "overflow_used"},
       {symbols(tier), symbols(kind), longs(capacity), longs(used), longs(high_water),
        longs(refused), longs(resident), symbols(path), symbols(filesystem), flags(dax),
-       symbols(nodes), flags(streaming), symbols(model), symbols(figures)});
+       symbols(nodes), flags(streaming), symbols(model), symbols(figures), longs(overflow_capacity),
+       longs(overflow_used)});
 }
 
 // Calls visit(part, tier, bytes) for each column of a table, and for its index if it has one.

@@ -130,6 +130,8 @@ TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {
   EXPECT_EQ(*tiers.FindColumn("capacity"), Value::Longs({int64_t{64} << 20, kInfinityLong}));
   EXPECT_EQ(*tiers.FindColumn("used"), Value::Longs({bytes[0] + bytes[3], bytes[1] + bytes[2]}));
   EXPECT_EQ(*tiers.FindColumn("refused"), Value::Longs({0, 0}));
+  EXPECT_EQ(*tiers.FindColumn("overflow_capacity"), Value::Longs({0, 0}));
+  EXPECT_EQ(*tiers.FindColumn("overflow_used"), Value::Longs({0, 0}));
   EXPECT_EQ(*tiers.FindColumn("path"), Value::Symbols({"", ""}));
   EXPECT_EQ(*tiers.FindColumn("model"), Value::Symbols({"", ""}));
   EXPECT_EQ(tiers.FindColumn("dax")->type(), Type::kBoolean);

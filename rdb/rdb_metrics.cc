@@ -42,6 +42,11 @@ constexpr serve::Metric kOwnMetrics[] = {
      kTiers, "high_water", "tier"},
     {"tier_refused_total", kCounter, "allocations", "Allocations that a full memory tier refused.",
      kTiers, "refused", "tier"},
+    {"tier_overflow_capacity_bytes", kGauge, "bytes",
+     "DRAM that rows may take once a memory tier is full; 0: they are refused.", kTiers,
+     "overflow_capacity", "tier"},
+    {"tier_overflow_used_bytes", kGauge, "bytes",
+     "Bytes in DRAM that did not fit into a memory tier.", kTiers, "overflow_used", "tier"},
     {"connected", kGauge, "", "1 while connected to the tickerplant.", kStats, "connected"},
     {"live", kGauge, "", "1 if it has all rows of the log and receives new ones.", kStats, "live"},
     {"incomplete", kGauge, "", "1 if today's tables lack rows of the log.", kStats, "incomplete"},
@@ -103,7 +108,8 @@ Value TierFigures(const Placement& placement) {
     return bytes == SIZE_MAX ? kInfinityLong : static_cast<int64_t>(bytes);
   };
   SymbolVector names;
-  std::vector<int64_t> capacity, used, high_water, refused, holds_rows;
+  std::vector<int64_t> capacity, used, high_water, refused, holds_rows, overflow_capacity,
+      overflow_used;
   for (const mem::Tier* tier : placement.tiers()) {
     const mem::TierStats stats = tier->Stats();
     names.push_back(stats.name);
@@ -112,13 +118,17 @@ Value TierFigures(const Placement& placement) {
     high_water.push_back(long_of(stats.high_water_bytes));
     refused.push_back(long_of(stats.refused));
     holds_rows.push_back(placement.rules().HoldsRows(stats.name) ? 1 : 0);
+    overflow_capacity.push_back(long_of(stats.overflow_capacity_bytes));
+    overflow_used.push_back(long_of(stats.overflow_used_bytes));
   }
   const auto longs = [](const std::vector<int64_t>& values) {
     return Value::Vector(Type::kLong, std::span<const int64_t>(values));
   };
-  return Value::Table({"tier", "capacity", "used", "high_water", "refused", "holds_rows"},
-                      {Value::Symbols(std::move(names)), longs(capacity), longs(used),
-                       longs(high_water), longs(refused), longs(holds_rows)});
+  return Value::Table(
+      {"tier", "capacity", "used", "high_water", "refused", "holds_rows", "overflow_capacity",
+       "overflow_used"},
+      {Value::Symbols(std::move(names)), longs(capacity), longs(used), longs(high_water),
+       longs(refused), longs(holds_rows), longs(overflow_capacity), longs(overflow_used)});
 }
 
 Value TableFigures(const Rdb& rdb) {
@@ -176,6 +186,19 @@ void AddTiers(const serve::StatusFacts& facts, int used_percent, serve::Reasons&
   }
 }
 
+void AddOverflow(const serve::StatusFacts& facts, serve::Reasons& reasons) {
+  const Value* const tiers = facts.Find(kTiers);
+  if (tiers == nullptr) return;
+  const auto used = serve::NumbersIn(*tiers, "tier", "overflow_used");
+  const auto capacity = serve::NumbersIn(*tiers, "tier", "overflow_capacity");
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i].number == 0) continue;
+    reasons.push_back(fmt::format("tier {} was full: {} in DRAM, its overflow has at most {}",
+                                  used[i].name, BytesText(used[i].number),
+                                  BytesText(capacity[i].number)));
+  }
+}
+
 void AddDays(const serve::StatusFacts& facts, serve::Reasons& reasons) {
   const Value* const blocked = facts.Find(kBlocked);
   if (blocked != nullptr && blocked->is_string() && !blocked->text().empty()) {
@@ -225,6 +248,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLim
   if (subscribes) AddSubscription(facts, reasons);
   AddMissingRows(facts, reasons);
   AddTiers(facts, limits.tier_used_percent, reasons);
+  AddOverflow(facts, reasons);
   AddDays(facts, reasons);
   return reasons;
 }

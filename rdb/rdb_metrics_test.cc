@@ -28,10 +28,11 @@ Value Dict(Longs entries) {
                      Value::Vector(Type::kLong, std::span<const int64_t>(values)));
 }
 
-Value Tier(int64_t used, int64_t capacity, bool holds_rows) {
-  return Value::Table({"tier", "used", "capacity", "holds_rows"},
-                      {Value::Symbols({"pmem"}), Value::Longs({used}), Value::Longs({capacity}),
-                       Value::Longs({holds_rows ? 1 : 0})});
+Value Tier(int64_t used, int64_t capacity, bool holds_rows, int64_t overflow_used = 0) {
+  return Value::Table(
+      {"tier", "used", "capacity", "holds_rows", "overflow_used", "overflow_capacity"},
+      {Value::Symbols({"pmem"}), Value::Longs({used}), Value::Longs({capacity}),
+       Value::Longs({holds_rows ? 1 : 0}), Value::Longs({overflow_used}), Value::Longs({50})});
 }
 
 class RdbReasonsTest : public testing::Test {
@@ -80,6 +81,9 @@ TEST_F(RdbReasonsTest, ATierWithRowsMayBeFullToItsLimit) {
               ElementsAre("tier pmem is 81 % full: 81 B of 100 B, expected at most 80 %"));
   tier_ = Tier(100, 100, false);
   EXPECT_THAT(Reasons(), IsEmpty()) << "queries may fill their tier";
+  tier_ = Tier(80, 100, true, 7);
+  EXPECT_THAT(Reasons(),
+              ElementsAre("tier pmem was full: 7 B in DRAM, its overflow has at most 50 B"));
   tier_ = Tier(1 << 30, kInfinityLong, true);
   EXPECT_THAT(Reasons(), IsEmpty());
 }

@@ -1,7 +1,8 @@
 #pragma once
 
 // Warns before a tier is full: once when it is filled to 80 %, and again after it has fallen below
-// 75 %. A full tier refuses rows.
+// 75 %. A full tier refuses rows, unless it has an overflow. Then it warns once when rows begin to
+// go there, and as for a tier when that is nearly full.
 
 #include <set>
 #include <span>
@@ -19,12 +20,16 @@ class TierWatch {
   explicit TierWatch(std::vector<mem::Tier*> tiers) : tiers_(std::move(tiers)) {}
 
   // Looks at every tier and logs a warning for those that have become filled. Returns the names of
-  // all that are. Cost: Tier::Stats of each.
+  // all that are; the overflow of a tier `pmem` is `pmem.overflow`. Cost: Tier::Stats of each.
   const std::set<std::string>& Poll();
 
  private:
+  void Look(const std::string& name, size_t used_bytes, size_t capacity_bytes);
+  void LookAtOverflow(const mem::TierStats& stats);
+
   const std::vector<mem::Tier*> tiers_;
   std::set<std::string> filled_;
+  std::set<std::string> overflowing_;
 };
 
 }  // namespace tickstack::rdb

@@ -181,6 +181,7 @@ absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
     TS_ASSIGN_OR_RETURN(const size_t table, TableOf(wire::PeekUpdTable(body)));
     if (allowed != nullptr && !(*allowed)[table]) return NotAllowed(table);
     wire::UpdView upd;
+    decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.Decode(body, &upd, options_.schemas[table].columns.size()));
     return Stage(table, upd, upd.x, owner, {}, 0);
   }();
@@ -206,6 +207,7 @@ absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
     TS_ASSIGN_OR_RETURN(const size_t table, TableOf(call.table));
     if (allowed != nullptr && !(*allowed)[table]) return NotAllowed(table);
     wire::RowsView rows;
+    decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(call.x, &rows, options_.schemas[table].columns.size()));
     return Stage(table, rows, call.x, owner, call.feed, call.row);
   }();
@@ -270,10 +272,15 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
 
   const bool as_it_came =
       skip == 0 && rows.batch.columns.size() == schema.columns.size() &&
-      (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow);
+      (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow) &&
+      !CharColumns::Needed(schema, rows.batch);
   std::shared_ptr<const void> own;
   if (!as_it_came) {
     TS_ASSIGN_OR_RETURN(const std::vector<size_t> order, ColumnOrder(schema, rows));
+    BatchView batch = rows.batch;
+    if (CharColumns::Needed(schema, order, batch)) {
+      TS_ASSIGN_OR_RETURN(batch, char_columns_.Convert(schema, order, batch));
+    }
     const int64_t now_ns = clock_->NowNs();
     const int64_t local_ns = day_.LocalTimespan(now_ns);
     const Type stamp_type = schema.columns.front().type;
@@ -283,7 +290,7 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
                                                  ? std::as_bytes(std::span(&stamp_ms, 1))
                                                  : std::as_bytes(std::span(&stamp_ns, 1));
     auto encoded =
-        std::make_shared<ByteBuffer>(EncodeColumns(rows.batch, skip, order, stamp_type, stamp));
+        std::make_shared<ByteBuffer>(EncodeColumns(batch, skip, order, stamp_type, stamp));
     x = encoded->span();
     own = std::move(encoded);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, schema.columns.size()));

@@ -63,7 +63,8 @@ class TickerplantTest : public testing::Test {
     plant_.reset();
     TickerplantOptions options;
     options.schemas = {*ParseSchema("trade", "time p, sym s, price f"),
-                       *ParseSchema("span", "time n, sym s, size j")};
+                       *ParseSchema("span", "time n, sym s, size j"),
+                       *ParseSchema("codes", "sym s, code c, size j")};
     options.log_directory = directory_;
     options.batch = batch;
     options.at_once = at_once_;
@@ -303,6 +304,43 @@ TEST_F(TickerplantTest, StampsWhatHasNoTime) {
   EXPECT_EQ(logged[1].items()[2].items()[0].span<int64_t>()[0], 8 * 3600 * kNsPerSecond);
 }
 
+// Goal: a client without a type for chars can fill a column of chars. Method: strings of one
+// character, in each form of an upd, are logged as chars.
+TEST_F(TickerplantTest, TakesStringsOfOneCharacterAsChars) {
+  Open();
+  const auto row = [](Value code) {
+    return Value::List({Value::Symbol("A"), std::move(code), Value::Long(5)});
+  };
+  const auto columns = [](Value codes) {
+    return Value::List(
+        {Value::Symbols({"A", "B", "C"}), std::move(codes), Value::Longs({1, 2, 3})});
+  };
+  const Value strings = Value::List({Value::String("N"), Value::Char('Q'), Value::String("")});
+  ASSERT_TRUE(Upd("codes", columns(strings)).ok());
+  ASSERT_TRUE(Upd("codes", columns(Value::String("xyz"))).ok());
+  ASSERT_TRUE(Upd("codes", row(Value::String("R"))).ok());
+  ASSERT_TRUE(Upd("codes", Value::Table({"size", "code", "sym"}, {Value::Longs({1, 2, 3}), strings,
+                                                                  Value::Symbols({"A", "B", "C"})}))
+                  .ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  const std::vector<Value> logged = Logged();
+  EXPECT_EQ(logged[0].items()[2], columns(Value::String("NQ ")));
+  EXPECT_EQ(logged[1].items()[2], columns(Value::String("xyz")));
+  EXPECT_EQ(logged[2].items()[2].items()[1], Value::String("R"));
+  EXPECT_EQ(logged[3].items()[2], columns(Value::String("NQ ")));
+
+  const auto error_of = [&](Value item) {
+    const Value codes = Value::List({Value::String("N"), std::move(item), Value::String("N")});
+    return std::string(Message(Upd("codes", columns(codes))));
+  };
+  EXPECT_EQ(error_of(Value::String("NY")),
+            "type: codes.code: row 1: a string of 2 characters, expected one");
+  EXPECT_EQ(error_of(Value::Long(1)),
+            "type: codes.code: row 1: an item of type -7, expected a char or a string of one "
+            "character");
+  EXPECT_EQ(plant_->counters().upds_refused, 2u);
+}
+
 TEST_F(TickerplantTest, RefusesWhatDoesNotFitTheSchemaAndCountsIt) {
   Open();
   const auto text = [](const absl::Status& status) { return std::string(Message(status)); };
@@ -315,7 +353,10 @@ TEST_F(TickerplantTest, RefusesWhatDoesNotFitTheSchemaAndCountsIt) {
   Value ragged = Trades(2);
   ragged.mutable_items()[2] =
       Value::Vector(Type::kFloat, std::span<const double>(std::vector<double>{2}));
-  EXPECT_FALSE(Upd("trade", ragged).ok());
+  EXPECT_EQ(text(Upd("trade", ragged)),
+            "length: column 2 (price) has 1 rows, column 0 (time) has 2");
+  ragged.mutable_items()[2] = Value::Float(2);
+  EXPECT_THAT(text(Upd("trade", ragged)), testing::StartsWith("column 2 (price): byte "));
   EXPECT_FALSE(Upd("trade", Value::Long(1)).ok());
   EXPECT_FALSE(Upd("trade", Value::List({})).ok());
   EXPECT_FALSE(
@@ -323,7 +364,7 @@ TEST_F(TickerplantTest, RefusesWhatDoesNotFitTheSchemaAndCountsIt) {
                                                   Value::Symbols({})}))
           .ok());
   EXPECT_FALSE(Stage(Value::List({Value::Symbol(".u.upd")})).ok());
-  EXPECT_EQ(plant_->counters().upds_refused, 8u);
+  EXPECT_EQ(plant_->counters().upds_refused, 9u);
   EXPECT_FALSE(plant_->has_staged());
 }
 

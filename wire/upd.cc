@@ -141,7 +141,9 @@ struct UpdDecoder::State {
   std::vector<std::string_view> names;
   std::vector<Lane> lanes;
   ByteBuffer scratch;
+  const Schema* schema = nullptr;  // For names in errors; nullptr: unknown.
 
+  std::string ColumnText(size_t i) const;
   absl::Status Upd(Reader& reader, UpdView* out, size_t expected_columns);
   absl::Status X(Reader& reader, RowsView* out, size_t expected_columns);
   absl::Status List(Reader& reader, RowsView* out);
@@ -199,6 +201,19 @@ absl::Status ReadCell(Reader& reader, ColumnView* column) {
 
 }  // namespace
 
+// Returns `column 2`, or `column 2 (price)` if the name is known: of a table, or of a list with as
+// many columns as the schema has, or without its first one, the time.
+std::string UpdDecoder::State::ColumnText(size_t i) const {
+  std::string_view name;
+  if (i < names.size()) {
+    name = names[i];
+  } else if (schema != nullptr && names.empty()) {
+    const size_t all = schema->columns.size(), found = columns.size();
+    if (found == all || found + 1 == all) name = schema->columns[i + (all - found)].name;
+  }
+  return name.empty() ? fmt::format("column {}", i) : fmt::format("column {} ({})", i, name);
+}
+
 absl::Status UpdDecoder::State::ResizeColumns(size_t count) {
   if (count > kColumnsMax) {
     return InvalidArgument("length: {} columns, at most {} are accepted", count, kColumnsMax);
@@ -213,12 +228,12 @@ absl::Status UpdDecoder::State::Columns(Reader& reader, size_t first, size_t cou
   if (first == 0) rows = 0;
   for (size_t i = first; i < first + count; ++i) {
     if (absl::Status status = ReadColumn(reader, &columns[i]); !status.ok()) [[unlikely]] {
-      return Annotate(status, fmt::format("column {}", i));
+      return Annotate(status, ColumnText(i));
     }
     if (i == 0) rows = columns[0].rows;
     if (columns[i].rows != rows) [[unlikely]] {
-      return InvalidArgument("length: column {} has {} rows, column 0 has {}", i, columns[i].rows,
-                             rows);
+      return InvalidArgument("length: {} has {} rows, {} has {}", ColumnText(i), columns[i].rows,
+                             ColumnText(0), rows);
     }
   }
   return absl::OkStatus();
@@ -229,7 +244,7 @@ absl::Status UpdDecoder::State::Row(Reader& reader, size_t count) {
   rows = 1;
   for (size_t i = 0; i < count; ++i) {
     if (absl::Status status = ReadCell(reader, &columns[i]); !status.ok()) [[unlikely]] {
-      return Annotate(status, fmt::format("column {}", i));
+      return Annotate(status, ColumnText(i));
     }
   }
   return absl::OkStatus();
@@ -421,6 +436,8 @@ UpdDecoder::UpdDecoder() : state_(std::make_unique<State>()) {}
 UpdDecoder::~UpdDecoder() = default;
 UpdDecoder::UpdDecoder(UpdDecoder&&) noexcept = default;
 UpdDecoder& UpdDecoder::operator=(UpdDecoder&&) noexcept = default;
+
+void UpdDecoder::NameColumns(const Schema* schema) { state_->schema = schema; }
 
 absl::Status UpdDecoder::Decode(std::span<const std::byte> body, UpdView* out,
                                 size_t expected_columns) {

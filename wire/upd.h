@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "table/batch.h"
+#include "table/schema.h"
 
 namespace tickstack::wire {
 
@@ -59,6 +60,10 @@ class UpdDecoder {
   ~UpdDecoder();
   UpdDecoder(UpdDecoder&&) noexcept;
   UpdDecoder& operator=(UpdDecoder&&) noexcept;
+
+  // Errors name columns as in this schema, which must outlive the decoder or the next call;
+  // nullptr: by number only.
+  void NameColumns(const Schema* schema);
 
   // Decodes a whole message body. `expected_columns` is the table's number of columns, or 0 where
   // it is not known: it decides only whether a vector is a row. Because the table's name is in the

@@ -37,7 +37,8 @@ struct FigureComparison {
   std::string quantity, statistic;  // `quote_bar_lag`, `p99_ms`.
   std::optional<double> a, b;       // nullopt: not measured.
   std::optional<double> change;     // b / a - 1.
-  std::optional<double> spread;  // Changes up to plus or minus this, or kLeastChange, are expected.
+  // Changes from LeastCovered(spread) to this are expected, and those below kLeastChange.
+  std::optional<double> spread;
   Verdict verdict = Verdict::kNotJudged;
   std::string basis;  // What the spread was computed from, or why there is none.
 };
@@ -59,6 +60,10 @@ struct Comparison {
   std::vector<std::string> unlike;
   size_t judged = 0, differences = 0;
 };
+
+// Returns the negative change that chance explains as well as the positive one: 1 / (1 + most) - 1,
+// since changes are judged by their logarithms.
+constexpr double LeastCovered(double most) { return 1 / (1 + most) - 1; }
 
 // Memory: the samples of both runs, at most 200,000 for each stack. Errors: those of ReadRun and
 // ReadSamples; kResourceExhausted for more samples.

@@ -11,7 +11,6 @@ namespace tickstack::loadtest::report {
 namespace {
 
 constexpr size_t kSlicesMin = 6;
-constexpr double kBeyondMin = 10;
 constexpr int kDraws = 300;
 
 double VarianceOf(const std::vector<double>& numbers) {
@@ -49,6 +48,11 @@ Sorted SortedOf(const SlicedValues& given) {
 
 }  // namespace
 
+bool EnoughValues(double count, double quantile) {
+  constexpr double kBeyondMin = 10, kRounding = 1e-9;
+  return count * std::min(quantile, 1 - quantile) >= kBeyondMin - kRounding;
+}
+
 std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& given,
                                                    const std::vector<double>& quantiles) {
   std::vector<std::optional<Spread>> spreads(quantiles.size());
@@ -84,7 +88,7 @@ std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& given,
   }
   const auto slices = static_cast<double>(sorted.slice_count);
   for (size_t q = 0; q < quantiles.size(); ++q) {
-    if (count * std::min(quantiles[q], 1 - quantiles[q]) < kBeyondMin) continue;
+    if (!EnoughValues(count, quantiles[q])) continue;
     // Drawing n of n with replacement makes the variance too small by (n - 1) / n.
     spreads[q] = {.variance = VarianceOf(drawn[q]) * slices / (slices - 1), .degrees = slices - 1};
   }

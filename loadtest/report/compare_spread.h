@@ -34,9 +34,13 @@ struct Spread {
   double degrees = 0;  // Degrees of freedom, for Student's t.
 };
 
+// True if at least 10 of `count` values lie beyond the quantile, on either side. With fewer, chance
+// decides about the quantile.
+bool EnoughValues(double count, double quantile);
+
 // Returns the spreads of the logarithms of these quantiles (0 < q < 1). A spread is nullopt if
-// fewer than 6 slices have values, if fewer than 10 values lie beyond the quantile, or if any value
-// is 0 or less, since it has no logarithm. Cost: 300 passes over the values. Deterministic.
+// fewer than 6 slices have values, if there are not EnoughValues, or if any value is 0 or less,
+// since it has no logarithm. Cost: 300 passes over the values. Deterministic.
 std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& values,
                                                    const std::vector<double>& quantiles);
 

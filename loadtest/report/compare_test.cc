@@ -268,6 +268,9 @@ TEST_F(Runs, TextAndJsonSayTheSame) {
     found = true;
     EXPECT_EQ("more", figure["verdict"]);
     EXPECT_GT(figure["change"], figure["spread"]);
+    const double above = figure["spread"], below = figure["spread_below"];
+    EXPECT_NEAR(1, (1 + above) * (1 + below), 1e-9) << "the bounds are not symmetric";
+    EXPECT_THAT(text, HasSubstr(fmt::format("{:+.1f} to {:+.1f} %", 100 * below, 100 * above)));
   }
   EXPECT_TRUE(found);
 }

@@ -57,6 +57,15 @@ std::string_view VerdictName(Verdict verdict) {
   return "not_judged";
 }
 
+// Returns the changes that can be chance, such as `-9.1 to +10.0 %`. They are as far apart in
+// logarithms: 1 / 1.1 is 9.1 % less.
+std::string CoveredText(const FigureComparison& figure) {
+  if (!figure.spread) return "";
+  const double most = std::max(*figure.spread, kLeastChange);
+  const std::string from = PercentText(LeastCovered(most), ""), to = PercentText(most, "");
+  return from.substr(0, from.size() - 2) + " to " + to;
+}
+
 Json OrNull(std::optional<double> value) { return value ? Json(*value) : Json(); }
 
 std::string StackText(const StackComparison& stack) {
@@ -66,18 +75,16 @@ std::string StackText(const StackComparison& stack) {
                   stack.rdbs > 1 ? fmt::format(", {} RDBs", stack.rdbs) : "",
                   Plural(static_cast<int64_t>(stack.stacks_a), "stack"),
                   Plural(static_cast<int64_t>(stack.stacks_b), "stack"));
-  text += fmt::format("  {:<26}{:>12}{:>12}{:>10}{:>12}  {}\n", "", "first", "second", "change",
+  text += fmt::format("  {:<26}{:>12}{:>12}{:>10}{:>18}  {}\n", "", "first", "second", "change",
                       "covered", "verdict");
   for (const FigureComparison& figure : stack.figures) {
     if (!figure.a && !figure.b) continue;
     const bool is_time = figure.statistic.ends_with("_ms");
-    const std::string spread =
-        figure.spread ? "+/- " + PercentText(std::max(*figure.spread, kLeastChange), "").substr(1)
-                      : "";
-    text += fmt::format(
-        "  {:<26}{:>12}{:>12}{:>10}{:>12}  {}{}\n", figure.quantity + " " + figure.statistic,
-        ValueText(figure, figure.a), ValueText(figure, figure.b), PercentText(figure.change, "n/a"),
-        spread, VerdictText(figure.verdict, is_time), figure.spread ? "" : ": " + figure.basis);
+    text += fmt::format("  {:<26}{:>12}{:>12}{:>10}{:>18}  {}{}\n",
+                        figure.quantity + " " + figure.statistic, ValueText(figure, figure.a),
+                        ValueText(figure, figure.b), PercentText(figure.change, "n/a"),
+                        CoveredText(figure), VerdictText(figure.verdict, is_time),
+                        figure.spread ? "" : ": " + figure.basis);
   }
   return text;
 }
@@ -110,14 +117,16 @@ std::string ComparisonJson(const Comparison& comparison) {
   for (const StackComparison& stack : comparison.stacks) {
     Json figures = Json::array();
     for (const FigureComparison& figure : stack.figures) {
-      figures.push_back({{"quantity", figure.quantity},
-                         {"statistic", figure.statistic},
-                         {"first", OrNull(figure.a)},
-                         {"second", OrNull(figure.b)},
-                         {"change", OrNull(figure.change)},
-                         {"spread", OrNull(figure.spread)},
-                         {"basis", figure.basis},
-                         {"verdict", VerdictName(figure.verdict)}});
+      figures.push_back(
+          {{"quantity", figure.quantity},
+           {"statistic", figure.statistic},
+           {"first", OrNull(figure.a)},
+           {"second", OrNull(figure.b)},
+           {"change", OrNull(figure.change)},
+           {"spread", OrNull(figure.spread)},
+           {"spread_below", figure.spread ? Json(LeastCovered(*figure.spread)) : Json()},
+           {"basis", figure.basis},
+           {"verdict", VerdictName(figure.verdict)}});
     }
     stacks.push_back({{"batch_ms", stack.batch_ms},
                       {"query_ms", stack.query_ms},

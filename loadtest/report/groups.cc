@@ -19,6 +19,14 @@ bool IsDram(std::string_view placement) {
   return placement == "dram" || placement.starts_with("dram:");
 }
 
+bool IsOnTmpfs(const RecordedStack& stack) {
+  if (stack.simulated) return false;
+  // Older files do not have the type of the file system.
+  if (stack.placement.find(":/dev/shm") != std::string::npos) return true;
+  return std::ranges::any_of(stack.tiers,
+                             [](const TierUse& tier) { return tier.filesystem == "tmpfs"; });
+}
+
 std::vector<Group> GroupsOf(const RecordedTest& test) {
   std::vector<Group> groups;
   for (const RecordedStack& stack : test.stacks) {

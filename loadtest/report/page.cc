@@ -69,6 +69,17 @@ std::string SimulatedNote(const RunFiles& run) {
          "predictions for that hardware, not measurements of it.</p>\n";
 }
 
+std::string TmpfsNote(const RunFiles& run) {
+  const bool on_tmpfs = std::any_of(run.tests.begin(), run.tests.end(), [](const auto& test) {
+    return std::any_of(test.stacks.begin(), test.stacks.end(), IsOnTmpfs);
+  });
+  if (!on_tmpfs) return "";
+  return "<p class=\"note\"><span class=\"simulated\">DRAM (tmpfs)</span> The second tier of "
+         "stacks "
+         "with this mark was a tmpfs, which is DRAM of this machine. Their figures show what the "
+         "software costs in a file system's memory, and say nothing about another medium.</p>\n";
+}
+
 std::string Header(const RunFiles& run) {
   std::vector<std::string> facts;
   const auto add = [&facts](std::string_view what, const std::string& text) {
@@ -90,7 +101,7 @@ std::string Header(const RunFiles& run) {
       "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", SafeHtml(run.name));
   html += FailureSection(Failures(run));
   html += fmt::format("<p class=\"story\">{}</p>\n", SafeHtml(StorySentence(run)));
-  html += SimulatedNote(run) + "<dl class=\"facts\">";
+  html += SimulatedNote(run) + TmpfsNote(run) + "<dl class=\"facts\">";
   for (const std::string& fact : facts) html += "<div>" + fact + "</div>";
   html += "</dl>\n";
   if (!run.command.empty()) {

@@ -38,7 +38,7 @@ std::string PercentCell(std::optional<double> percent) {
   return percent ? fmt::format("{:.3g} %", *percent) : std::string(kNotMeasured);
 }
 
-// A row of the table: the two figures of the paper, then ours.
+// A row of the table: our two figures, which a phone shows without scrolling, then the paper's.
 class PaperLines {
  public:
   PaperLines(HtmlTable& table, const PaperRow& row, const RecordedTest& test)
@@ -47,9 +47,9 @@ class PaperLines {
   using Text = std::string (*)(std::optional<double>);
   void Add(std::string_view heading, const PaperPair& theirs, Text their_text,
            std::optional<double> first, std::optional<double> second, Text our_text) {
-    table_.Row(heading, {their_text(theirs.dram), their_text(theirs.optane),
-                         RatioText(theirs.optane, theirs.dram), our_text(first), our_text(second),
-                         RatioText(second, first)});
+    table_.Row(heading, {our_text(first), our_text(second), RatioText(second, first),
+                         their_text(theirs.dram), their_text(theirs.optane),
+                         RatioText(theirs.optane, theirs.dram)});
   }
 
   void AddAll(const RunFiles& run) {
@@ -85,7 +85,10 @@ class PaperLines {
 
 std::string LabelOf(const Group& group) {
   return SafeHtml(group.placement) +
-         (group.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "");
+         (group.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "") +
+         (std::ranges::any_of(group.stacks, [](auto* stack) { return IsOnTmpfs(*stack); })
+              ? " <span class=\"simulated\">DRAM (tmpfs)</span>"
+              : "");
 }
 
 // Returns the headings of our two columns; with several tests whose placements differ, each test
@@ -112,8 +115,8 @@ std::string PaperTable(const RunFiles& run) {
   if (matches.empty()) return "";
   HtmlTable table("paper-table", "The paper's table, and ours");
   const auto [first, second] = MeasuredHeads(matches);
-  table.Span({{"as published, on their hardware", 3}, {"this run, on this machine", 3}});
-  table.Head({"", "DRAM", "Optane", "ratio", first, second, "ratio"});
+  table.Span({{"this run, on this machine", 3}, {"as published, on their hardware", 3}});
+  table.Head({"", first, second, "ratio", "DRAM", "Optane", "ratio"});
   for (const auto& [test, row] : matches) {
     const std::vector<Group> groups = GroupsOf(*test);
     std::string heading = fmt::format("{}: batches every {:g} ms, a query every {:g} ms", row->name,

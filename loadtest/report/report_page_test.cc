@@ -30,7 +30,8 @@ RecordedStack Stack(const std::string& name, const std::string& placement, doubl
   stack.name = name;
   stack.placement = placement;
   Distribution& lag = stack.metrics[static_cast<size_t>(Metric::kQuoteBarLag)].whole;
-  lag = {.count = 100, .p50_ms = p99_ms / 2, .p99_ms = p99_ms, .p999_ms = p99_ms, .max_ms = p99_ms};
+  lag = {
+      .count = 1000, .p50_ms = p99_ms / 2, .p99_ms = p99_ms, .p999_ms = p99_ms, .max_ms = p99_ms};
   stack.metrics[static_cast<size_t>(Metric::kAsof)].whole = {
       .count = 100, .p50_ms = p99_ms / 100, .p99_ms = 1, .p999_ms = 1, .max_ms = 1};
   stack.rows = {{.table = "quote", .offered = 10, .logged = 10, .captured = 10}};
@@ -228,6 +229,47 @@ TEST(ReportStory, SaysWhatWasComparedAndWhatCameOut) {
       "as-of "
       "join took 500 us in DRAM and 800 us in filesystem, and none of 20 rows was lost.",
       StorySentence(TwoStacks()));
+}
+
+// Goal: the headline claims no more than `compare` would judge: 10 values beyond a figure.
+TEST(ReportStory, TooFewValuesForAFigureMeanAnotherFigure) {
+  RunFiles run = TwoStacks();
+  Distribution& lag =
+      run.tests[0].stacks[0].metrics[static_cast<size_t>(Metric::kQuoteBarLag)].whole;
+  lag.count = 999;
+  EXPECT_THAT(StorySentence(run),
+              HasSubstr("half of quotes reached the bars within 25.0 ms in DRAM and 40.0 ms in "
+                        "filesystem (a test this short has too few values for 99 %; batches"));
+  lag.count = 19;
+  lag.max_ms = 81;
+  EXPECT_THAT(StorySentence(run),
+              HasSubstr("all that were measured of quotes reached the bars within 50.0 ms in DRAM "
+                        "and 81.0 ms in filesystem (a test"));
+  run.tests[0].stacks[1].metrics[static_cast<size_t>(Metric::kAsof)].whole.count = 19;
+  EXPECT_THAT(StorySentence(run), Not(HasSubstr("as-of join")));
+}
+
+TEST(ReportStory, ATmpfsIsDram) {
+  RunFiles run =
+      RunOf({MakeTest(50, 300, {Stack("a", "filesystem:/dev/shm"), Stack("b", "dram")})});
+  EXPECT_THAT(StorySentence(run),
+              HasSubstr("DRAM against filesystem (tmpfs, which is DRAM), side by side"));
+  EXPECT_THAT(SideBySideTable(run.tests[0], 0), HasSubstr("DRAM (tmpfs)"));
+  RecordedStack& stack = run.tests[0].stacks[0];
+  stack.placement = "filesystem:/mnt";
+  EXPECT_FALSE(IsOnTmpfs(stack));
+  stack.tiers.resize(1);
+  stack.tiers[0].filesystem = "tmpfs";
+  EXPECT_TRUE(IsOnTmpfs(stack));
+  stack.simulated = true;
+  EXPECT_FALSE(IsOnTmpfs(stack));
+}
+
+// Goal: a phone shows the run's own figures first; the paper's are a swipe away.
+TEST(ReportPaper, ThisRunIsInTheFirstColumns) {
+  const std::string table = PaperTable(TwoStacks());
+  EXPECT_LT(table.find("this run, on this machine"), table.find("as published"));
+  EXPECT_LT(table.find("filesystem:/mnt"), table.find(">Optane<"));
 }
 
 TEST(ReportStory, TellsOfTheHardestTest) {

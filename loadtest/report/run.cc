@@ -125,6 +125,7 @@ RecordedStack ReadStack(const Fields& fields) {
   fields.EachEntry("tiers", [&](const std::string& name, const Fields& tier) {
     stack.tiers.push_back({.name = name,
                            .kind = tier.TextOrEmpty("kind"),
+                           .filesystem = tier.TextOrEmpty("filesystem"),
                            .used = tier.NumberOrNull("used"),
                            .high_water = tier.NumberOrNull("high_water"),
                            .capacity = tier.NumberOrNull("capacity"),

@@ -38,6 +38,7 @@ struct RecordedRows {
 
 struct TierUse {
   std::string name, kind;
+  std::string filesystem;  // Type of a file tier's directory, such as `tmpfs`; empty: unknown.
   std::optional<double> used, high_water, capacity, resident;  // Bytes.
 };
 

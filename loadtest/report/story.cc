@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "loadtest/report/compare_spread.h"
 #include "loadtest/report/groups.h"
 #include "loadtest/report/text.h"
 
@@ -42,8 +43,12 @@ std::string NameOf(const Group& group, const std::vector<Group>& groups) {
     const bool has_model = kind.size() < group.placement.size();
     return (has_model ? kind_of(group.placement.substr(kind.size() + 1)) : kind) + " (SIMULATED)";
   }
-  if (same_kind > 1) return group.placement;
-  return IsDram(group.placement) ? "DRAM" : kind;
+  const std::string name = same_kind > 1             ? group.placement
+                           : IsDram(group.placement) ? "DRAM"
+                                                     : kind;
+  return std::ranges::any_of(group.stacks, [](auto* stack) { return IsOnTmpfs(*stack); })
+             ? name + " (tmpfs, which is DRAM)"
+             : name;
 }
 
 // Returns `DRAM against filesystem`, with counts if they differ or if there are several RDBs.
@@ -62,11 +67,18 @@ std::string Compared(const RecordedTest& test) {
   return groups.size() > 1 ? text + ", side by side" : text;
 }
 
-Figure P99Of(Metric metric) {
-  return [metric](const RecordedStack& stack) { return stack.metric(metric).whole.p99_ms; };
+Figure FieldOf(Metric metric, std::optional<double> Distribution::* field) {
+  return [=](const RecordedStack& stack) { return stack.metric(metric).whole.*field; };
 }
-Figure MedianOf(Metric metric) {
-  return [metric](const RecordedStack& stack) { return stack.metric(metric).whole.p50_ms; };
+Figure P99Of(Metric metric) { return FieldOf(metric, &Distribution::p99_ms); }
+
+// Returns the smallest number of values that a stack of the test has; 0 if one was not measured.
+double LeastValues(const RecordedTest& test, Metric metric) {
+  double least = test.stacks.empty() ? 0 : INFINITY;
+  for (const RecordedStack& stack : test.stacks) {
+    least = std::min(least, static_cast<double>(stack.metric(metric).whole.count));
+  }
+  return least;
 }
 
 // Returns `51 ms in DRAM and 52 ms in filesystem`; empty if no stack has the figure.
@@ -116,14 +128,25 @@ std::string_view FreshSubject(Metric metric) {
 
 std::string FreshnessText(const RecordedTest& test) {
   const Metric metric = FreshnessMetric(test);
-  const std::string latency = ByGroup(test, P99Of(metric));
+  const double values = LeastValues(test, metric);
+  // What `compare` does not judge for lack of values is no headline either.
+  const bool p99 = EnoughValues(values, 0.99), median = EnoughValues(values, 0.5);
+  const std::string latency = ByGroup(test, FieldOf(metric, p99      ? &Distribution::p99_ms
+                                                            : median ? &Distribution::p50_ms
+                                                                     : &Distribution::max_ms));
   if (latency.empty()) return "freshness was not measured";
-  return fmt::format("99 % of {} within {} (batches leave every {})", FreshSubject(metric), latency,
+  return fmt::format("{} {} within {} ({}batches leave every {})",
+                     p99      ? "99 % of"
+                     : median ? "half of"
+                              : "all that were measured of",
+                     FreshSubject(metric), latency,
+                     p99 ? "" : "a test this short has too few values for 99 %; ",
                      SettingText(test.batch_ms));
 }
 
 std::string QueryText(const RecordedTest& test) {
-  const std::string times = ByGroup(test, MedianOf(Metric::kAsof));
+  if (!EnoughValues(LeastValues(test, Metric::kAsof), 0.5)) return "";
+  const std::string times = ByGroup(test, FieldOf(Metric::kAsof, &Distribution::p50_ms));
   return times.empty() ? "" : fmt::format("an as-of join took {}", times);
 }
 

@@ -187,6 +187,7 @@ std::string HtmlTable::Finish() {
 std::string StackLabel(const RecordedStack& stack) {
   return SafeHtml(stack.name) +
          (stack.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "") +
+         (IsOnTmpfs(stack) ? " <span class=\"simulated\">DRAM (tmpfs)</span>" : "") +
          (stack.failed ? " <span class=\"failed\">FAILED</span>" : "");
 }
 

@@ -35,7 +35,7 @@ class HtmlTable {
   size_t columns_ = 1;
 };
 
-// Returns a stack's name as HTML, with the mark of a simulated one.
+// Returns a stack's name as HTML, with the marks of a simulated tier, and of one that is a tmpfs.
 std::string StackLabel(const RecordedStack& stack);
 
 // Returns the paper's findings with ours beside each row whose timers a test has; empty if none

@@ -132,6 +132,10 @@ class CommandLineTest(stack.StackTest):
         self.assertEqual((8 + 5 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["log_bytes"])
         self.assertEqual((8 + 8 + 8 + 4 + 1 + 1 + 1) * 1_000_000, trade["partition_bytes"])
 
+        path.write_text("[tickerplant]\nport = 0\n[[rdb]]\nport = 0\n[rdb.tier.t]\nkind = 'filesystem'\npath = '/dev/shm'\n"
+                        "size = '32MiB'\noverflow = 'dram'\noverflow_size = '64MiB'\n[rdb.placement]\ndefault = 't'\n")
+        done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+        self.assertIn("rdb rdb: tier t, filesystem in /dev/shm, 32.0 MiB, then 64.0 MiB of DRAM\n", done.stdout)
         path.write_text("[tickerplant]\nport = 5010\n[[rdb]]\nport = 5010\n")
         done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
         self.assertEqual(1, done.returncode)
@@ -225,6 +229,17 @@ class UpTest(stack.StackTest):
                 # A process whose tickerplant stopped first has lost nothing, and must not warn.
                 after = running.log_text().partition(" ended name=feed")[2]
                 self.assertNotRegex(after, r"(?m)^\S+ [WE] (rdb|tickerplant) ", after)
+
+    # Goal: a person who starts the example sees no warning, and reads last where to look.
+    def test_a_healthy_start_warns_of_nothing_and_ends_with_a_page(self):
+        example = (stack.ROOT / "examples" / "stack.toml").read_text(encoding="utf-8")
+        running = self.start_stack(example, "--date", DATE)
+        stack.wait_until(lambda: running.count("quote") > 0, 60, "rows")
+        log = running.log_text()
+        self.assertEqual([], re.findall(r"(?m)^\S+ [WE] .*", log))
+        of_up = re.findall(r"(?m)^\S+ I up .*", log)
+        self.assertIn(f" ready processes={len(running.pids)} page=http://127.0.0.1:{running.port('rdb')}/", of_up[-1])
+        self.assertEqual(0, running.stop(), running.log_text())
 
     def test_the_message_ready_names_a_page(self):
         running = self.start_stack(CONFIG, "--date", DATE)

@@ -7,6 +7,8 @@ import json
 import pathlib
 import random
 import sys
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
@@ -112,6 +114,27 @@ class PlacementTest(stack.StackTest):
                          "[rdb.placement]\ndefault='t'\n")
         self.assertEqual(1, code)
         self.assertRegex(said, r"tier t: size is 1099511627776000 bytes, .* has \d+ free")
+        # Rows by table, and whether they fit.
+        path.write_text(f"[tickerplant]\n[[rdb]]\n[rdb.tier.t]\nkind='filesystem'\npath='{self.folder}'\n"
+                        "size='64MiB'\n[rdb.placement]\ndefault='t'\n")
+        done = self.run_program("tiers", str(path), "--rows", "10000,quote=500000")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertIn("rdb rdb, 10000 rows of trade, 500000 rows of quote", done.stdout)
+        self.assertRegex(done.stdout, r"\nVerdict: tier t is large enough: the rows need .* of 64.0 MiB \(\d+ %\)\.\n")
+        done = self.run_program("tiers", str(path), "--json", "--rows", "quote=50000000,trade=1")
+        (rdb,) = json.loads(done.stdout)["rdbs"]
+        self.assertEqual({"trade": 1, "quote": 50_000_000}, rdb["rows"])
+        self.assertEqual("too_small", rdb["tiers"][1]["verdict"])
+        quote = {part["column"]: part["bytes"] for part in rdb["columns"] if part["table"] == "quote"}
+        self.assertLess(abs(quote["bid"] - 8 * 50_000_000), 4 << 20)
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"^rdb rdb: tier t is too small, rows will be refused: the rows need .* of 64.0 MiB")
+        done = self.run_program("tiers", "--rows", "quot=5", str(path))
+        self.assertEqual((2, '--rows: no table "quot": expected one of trade, quote\n'), (done.returncode, done.stderr))
+        path.write_text("[tickerplant]\n[[rdb]]\n")
+        done = self.run_program("tiers", str(path), "--rows", "4000000000")
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"^all rdbs: rows in DRAM need .* GiB, and the machine has .* GiB\n$")
         code, said = run("numa_node = 1023\n")
         self.assertEqual(1, code)
         self.assertIn("rdb rdb: numa_node: ", said)
@@ -141,9 +164,56 @@ query_ms = 50
 progress_s = 0
 """
     FIRST_ROWS = "select from quote where i<100000"
+    QUERIES = (FIRST_ROWS, "select sum bid, max time, count i by sym from quote", "select[-1000] from trade",
+               "select last bid, last ask from quote where sym=`SPY",
+               "aj[`sym`time;select sym,time,price from trade where sym=`SPY;select sym,time,bid from quote]")
 
-    def start(self, size):
-        return self.start_stack(self.CONFIG.format(path=self.folder, size=size), "--date", DATE)
+    def start(self, size, overflow=""):
+        config = self.CONFIG.format(path=self.folder, size=size)
+        return self.start_stack(config.replace("[placement]", overflow + "[placement]"), "--date", DATE)
+
+    def test_rows_go_to_dram_when_the_tier_is_full(self):
+        overflow = 'overflow = "dram"\noverflow_size = "256MiB"\n'
+        running = self.start("32MiB", overflow)
+        wait_for_rows(running, self.ROWS)
+
+        def check_the_overflow():
+            self.assertEqual((0, 0), tuple(running.ask("rdb", ".rdb.stats[]")[key] for key in ("rows_refused", "incomplete")))
+            tiers = {tier["tier"]: tier for tier in rows_of(running.ask("rdb", ".tier.stats[]"))}
+            used = tiers["small"]["overflow_used"]
+            self.assertGreater(used, 4 << 20)
+            self.assertEqual((256 << 20, 0), (tiers["small"]["overflow_capacity"], tiers["small"]["refused"]))
+            parts = rows_of(running.ask("rdb", ".tier.of[]"))
+            self.assertEqual(tiers["small"]["used"] + used, sum(part["bytes"] for part in parts))
+        check_the_overflow()
+        with running.connect("rdb") as rdb:
+            answers = [raw_answer(rdb, query) for query in self.QUERIES]
+        stack.wait_until(lambda: "tier is full, new rows go to DRAM tier=small" in running.log_text(), 30, "the warning")
+        port = running.port("rdb")
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=20)
+        self.assertRegex(refused.exception.read().decode(), r"- tier small was full: .* in DRAM, its overflow has at most 256 MiB\n")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as page:
+            self.assertRegex(page.read().decode(), r'tickstack_rdb_tier_overflow_used_bytes\{[^}]*tier="small"[^}]*\} [1-9]')
+        # A restarted rdb has the same rows from the log, and the same answers.
+        running.kill("rdb")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 60, "the rdb live again")
+        wait_for_rows(running, self.ROWS)
+        check_the_overflow()
+        with running.connect("rdb") as rdb:
+            self.assertEqual(answers, [raw_answer(rdb, query) for query in self.QUERIES])
+        self.assertEqual(0, running.stop(), running.log_text())
+
+        # The overflow is bounded, and a tier that is large enough gives the same answers.
+        running = self.start("16MiB", overflow.replace("256", "16"))
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["rows_refused"] > 0, 60, "refused rows")
+        self.assertRegex(running.log_text(), r"E rdb upd refused table=\w+ .*tier small: .*; tier small.overflow: ")
+        self.assertEqual(0, running.stop(), running.log_text())
+        running = self.start("192MiB")
+        wait_for_rows(running, self.ROWS)
+        with running.connect("rdb") as rdb:
+            self.assertEqual(answers, [raw_answer(rdb, query) for query in self.QUERIES])
+        self.assertEqual(0, running.stop(), running.log_text())
 
     def test_a_full_tier_refuses_rows_and_a_larger_one_gets_them_from_the_log(self):
         running = self.start("32MiB")
