@@ -74,7 +74,7 @@ serve::StatusFacts FactsOf(const Engine& engine) {
 serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits& /*limits*/) {
   serve::Reasons reasons;
   if (facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   } else if (facts.NumberOr0(kStats, "live") == 0) {
     reasons.emplace_back("it is behind: rows of the log are still being read");
   }

@@ -69,7 +69,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLim
   if (state == NameOf(FeedState::kFailed) || state == NameOf(FeedState::kHeld)) {
     reasons.push_back(fmt::format("the feed is {}: {}", state, facts.Text(kStats, "error")));
   } else if (state != NameOf(FeedState::kDone) && facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   }
   const double lag_ms = facts.NumberOr0(kStats, "lag_ms");
   if (state == NameOf(FeedState::kPublishing) &&

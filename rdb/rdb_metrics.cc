@@ -142,7 +142,7 @@ Value TableFigures(const Rdb& rdb) {
 
 void AddSubscription(const serve::StatusFacts& facts, serve::Reasons& reasons) {
   if (facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   } else if (facts.NumberOr0(kStats, "live") == 0 && facts.NumberOr0(kStats, "incomplete") == 0) {
     reasons.emplace_back("it is behind: rows of the log are still being read");
   }
