@@ -16,6 +16,8 @@
 //   kFailedPrecondition  something must be changed first, such as a file's mode
 //   kUnimplemented       not supported, such as a q expression outside the subset
 //   kInternal            the system refused a call
+//   kCancelled           a user or a stopping process ended the work
+//   kUnknown             a peer answered with an error, whose text this is
 
 #include <fmt/format.h>
 
