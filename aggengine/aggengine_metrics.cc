@@ -16,17 +16,18 @@ constexpr serve::Metric kMetrics[] = {
      "rows_replayed"},
     {"rows_late_total", kCounter, "rows", "Rows older than an earlier row of their symbol.", kStats,
      "rows_late"},
-    {"rows_without_time_total", kCounter, "rows", "Rows that are in no bar.", kStats,
-     "rows_without_time"},
+    {"rows_without_time_total", kCounter, "rows", "Rows without a time, which are in no bar.",
+     kStats, "rows_without_time"},
     {"rows_refused_total", kCounter, "rows", "Rows that bars lack because a tier was full.", kStats,
      "rows_refused"},
-    {"rows_forgotten_total", kCounter, "rows", "Rows too late for their time-weighted mean.",
-     kStats, "rows_forgotten"},
+    {"rows_forgotten_total", kCounter, "rows",
+     "Rows that came too late to change their time-weighted mean.", kStats, "rows_forgotten"},
     {"upds_refused_total", kCounter, "messages",
-     "Messages that were damaged or had rows of other types.", kStats, "upds_refused"},
+     "Messages that were damaged, or whose rows did not have their table's types.", kStats,
+     "upds_refused"},
     {"messages_total", kCounter, "messages", "Messages that were received.", kStats, "messages"},
     {"messages_missing_total", kCounter, "messages",
-     "Messages of a log that could not be read: it is damaged.", kStats, "messages_missing"},
+     "Messages of a log that could not be read because it is damaged.", kStats, "messages_missing"},
     {"rows_out_total", kCounter, "rows", "Rows of bars that were sent.", kStats, "rows_out"},
     {"rows_out_again_total", kCounter, "rows",
      "Rows of bars that were sent again after a lost connection.", kStats, "rows_out_again"},
@@ -42,7 +43,7 @@ constexpr serve::Metric kMetrics[] = {
     {"last_bar_lag_seconds",
      kGauge,
      "seconds",
-     "The same for the last message.",
+     "Time from the timestamp of the newest row in the last message until its bars were sent.",
      kStats,
      "lag_ns",
      {},
@@ -52,7 +53,8 @@ constexpr serve::Metric kMetrics[] = {
     {"history_bytes", kGauge, "bytes", "Memory of quotes for time-weighted means.", kStats,
      "history_bytes"},
     {"connected", kGauge, "", "1 while connected to the tickerplant.", kStats, "connected"},
-    {"live", kGauge, "", "1 if it has all rows of the log and receives new ones.", kStats, "live"},
+    {"live", kGauge, "", "1 if all messages of the log are applied and new ones arrive.", kStats,
+     "live"},
     {"incomplete", kGauge, "", "1 if no bars are published because rows are missing.", kStats,
      "incomplete"},
     {"day_ends_total", kCounter, "days", "Days that ended.", kStats, "days_ended"},
@@ -72,7 +74,7 @@ serve::StatusFacts FactsOf(const Engine& engine) {
 serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits& /*limits*/) {
   serve::Reasons reasons;
   if (facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   } else if (facts.NumberOr0(kStats, "live") == 0) {
     reasons.emplace_back("it is behind: rows of the log are still being read");
   }

@@ -22,7 +22,8 @@ serve::Reasons Reasons(bool connected, bool live, bool incomplete, int64_t refus
 TEST(AggEngineReasons, ALiveEngineIsReady) {
   EXPECT_THAT(Reasons(true, true, false, 0), IsEmpty());
   EXPECT_THAT(Reasons(true, false, false, 0), ElementsAre(HasSubstr("it is behind")));
-  EXPECT_THAT(Reasons(false, false, false, 0), ElementsAre("the tickerplant is lost"));
+  EXPECT_THAT(Reasons(false, false, false, 0),
+              ElementsAre("it is not connected to the tickerplant"));
 }
 
 TEST(AggEngineReasons, MissingRowsAreNamed) {

@@ -1,23 +1,23 @@
 #pragma once
 
-// Sums of floats that do not depend on the order of their terms, and from which a term can be
-// subtracted again. So bars are the same whatever order ticks arrive in, and a late quote can be
+// Sums of floats that do not depend on the order of their terms. A term can also be subtracted
+// again. So bars do not depend on the order in which ticks arrive, and a late quote can be
 // corrected.
 //
 //   ExactSum        a sum, in three words of memory
-//   ExactSumRun     consecutive terms of one sum, added up in a register first (exact_sum_run.h)
-//   ExactIntegral   the sum of value * ns and of ns: a mean over time (exact_integral.h)
-//   ExactIntegrals  the same for any range of a batch's rows (exact_integral.h)
+//   ExactSumRun     adds consecutive terms of a sum in a register first (exact_sum_run.h)
+//   ExactIntegral   the sums of value * ns and of ns, for a mean over time (exact_integral.h)
+//   ExactIntegrals  an ExactIntegral for any range of a batch's rows (exact_integral.h)
 //
 //   word 2            word 1            word 0          192 bits, two's complement; the unit is
 //   [ 111 bits and sign ........ | 80 bits of fraction ]    2^-80, about 8e-25
 //
-// Each term is truncated to a multiple of the unit and added as an integer, so any order of the
-// same terms gives the same bits, and so do all members of the family. A product of a price with
-// eight decimals and a size is exact. Terms of 2^80 and more, infinities and nulls are not added
-// (InRange). 2^31 terms fit. Reading rounds once.
+// Each term is truncated to a multiple of the unit and added as an integer. So the same terms give
+// the same bits in any order, and in all four classes. A product of a price with eight decimals and
+// a size is exact. Callers leave out terms of 2^80 and more, infinities and nulls (InRange). A sum
+// of 2^31 terms cannot overflow. Only Value rounds, once.
 //
-// Cost: some 3 ns per term. Threads: one owner.
+// Cost: about 3 ns per term. Threads: one owner.
 
 #include <cmath>
 #include <cstdint>
@@ -44,8 +44,8 @@ inline Parts Split(double value) {
   return {fraction | uint64_t{1} << 52, biased - 1075, bits >> 63 != 0};
 }
 
-// Splits a value that is to be multiplied by ns. It is truncated before the multiplication, so that
-// two parts of an interval add up to the whole.
+// Splits a value that will be multiplied by ns. Truncates it before the multiplication, so that the
+// products of two parts of an interval add up to the product of the whole.
 inline Parts SplitOverTime(double value) {
   Parts x = Split(value);
   const int cut = -kFractionBits - x.exponent;
@@ -58,15 +58,15 @@ inline Parts SplitOverTime(double value) {
 
 }  // namespace internal
 
-// True if a term is added: not null, and below 2^80. InRangeByTime, for a value times ns: below
-// 2^60.
+// True if the term can be added: it is not null, and its magnitude is below 2^80.
 inline bool InRange(double term) { return std::fabs(term) < 0x1p80; }
+// True if the value can be added with AddOverTime: it is not null, and its magnitude is below 2^60.
 inline bool InRangeByTime(double value) { return std::fabs(value) < 0x1p60; }
 
-// Zero bits are the empty sum.
+// Memory filled with zeros is an empty sum.
 class ExactSum {
  public:
-  // Returns the sum that is this integer, in units.
+  // Returns a sum of that many units.
   static ExactSum FromUnits(__int128 units) {
     ExactSum sum;
     sum.words_[0] = static_cast<uint64_t>(units);
@@ -86,8 +86,8 @@ class ExactSum {
     AddScaled(static_cast<unsigned __int128>(x.mantissa) * y.mantissa, x.exponent + y.exponent,
               x.negative != y.negative);
   }
-  // Adds value * ns, or subtracts it. `value` is InRangeByTime, and ns below 2^47, about a day and
-  // a half. The same value and ns always give the same term.
+  // Adds value * ns; subtracts it if `take_out`. The value must be InRangeByTime, and ns below 2^47
+  // (about 39 hours). The same value and ns always give the same term.
   void AddOverTime(double value, int64_t ns, bool take_out = false) {
     const internal::Parts x = internal::SplitOverTime(value);
     AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns), x.exponent,
@@ -117,15 +117,15 @@ class ExactSum {
     int top = kWords - 1;
     while (top > 0 && words[top] == 0) --top;
     if (words[top] == 0) return 0;
-    // The top 64 bits; whatever is below them only matters for a tie, as one sticky bit.
+    // Take the top 64 bits. Lower bits only matter for a tie, so one sticky bit stands for them.
     const int zeros = __builtin_clzll(words[top]);
     const uint64_t next = top > 0 ? words[top - 1] : 0;
     uint64_t leading = words[top] << zeros | next >> 1 >> (63 - zeros);
     uint64_t below = zeros > 0 ? next << zeros : next;
     if (top > 1) below |= words[0];
     if (below != 0) leading |= 1;
-    // A power of two from 2^-143 to 2^48, made from its bits: ldexp is a call, and slower than
-    // everything else here.
+    // Make a power of two, from 2^-143 to 2^48, from its bits: a call of ldexp would take more time
+    // than the rest of this function.
     const int exponent = 64 * top - zeros - internal::kFractionBits;
     const uint64_t power_bits = static_cast<uint64_t>(1023 + exponent) << 52;
     double power = 0;
@@ -148,7 +148,7 @@ class ExactSum {
     const auto low = static_cast<uint64_t>(magnitude),
                high = static_cast<uint64_t>(magnitude >> 64);
     const int bits = shift % 64;
-    // Shifting a word by 64 is undefined: in two steps.
+    // Shift in two steps, since shifting a word by 64 is undefined.
     uint64_t term[kWords] = {low << bits, high << bits | low >> 1 >> (63 - bits),
                              high >> 1 >> (63 - bits)};
     if (shift >= 64) {  // Never 128: a value in range has its lowest bit below 2^27.

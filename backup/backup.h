@@ -1,21 +1,24 @@
 #pragma once
 
-// Copies what a stack keeps on the disk while it runs: the configuration, logs, and the database.
+// Copies the files of a stack while it runs: the configuration, the logs and the database.
 //
-//   DATA/tplog/symDATE, .idx, .state   each log to the end of a whole message, its index as far,
-//                                      and its state
-//   DATA/hdb/DATE/..., sym, ...        partitions that are complete, then the domains they refer to
+//   DATA/tplog/symDATE           up to the end of a complete message
+//   DATA/tplog/symDATE.idx       the records that describe these messages
+//   DATA/tplog/symDATE.state     the whole file
+//   DATA/hdb/DATE/...            partitions that are complete
+//   DATA/hdb/sym, ...            the domains, after the partitions that refer to them
 //
-// A restored stack continues as after a power cut at that time: all rows of the copied messages are
-// there, and feeds that number their rows send the later ones again. What can be derived from the
-// logs, such as a persistent tier, is not copied.
+// A restored stack behaves as if its power had been cut at the time of the backup. It has all rows
+// of the copied messages, and feeds that number their rows send later rows again. Files that can be
+// derived from the logs, such as a persistent tier, are not copied.
 //
-// The second backup into a directory copies what has changed: the new part of logs and domains, and
-// files whose size or time of change differs. Nothing is removed from a backup when the stack
-// removes it, so it keeps logs and partitions that the stack has dropped.
+// A later backup into the same directory copies only changes: the new part of logs and domains, and
+// files whose size or modification time differs. Logs and partitions that the stack has removed
+// stay in the backup.
 //
-// Every file is compared with the checksums that it has: logs block by block by their index (the
-// copy is), partitions by the checksums beside them. Damage does not end a backup; it is reported.
+// New parts of logs and new partitions are compared with their checksums: the copy of a log with
+// its index, a partition with its files of checksums. Damage is reported and does not end the
+// backup.
 
 #include <cstdint>
 #include <string>
@@ -27,27 +30,28 @@
 namespace tickstack::backup {
 
 struct BackupOptions {
-  std::string config;       // The configuration's file.
+  std::string config;       // Path of the configuration file; empty: it is not copied.
   std::string data;         // The data directory.
   std::string database;     // The database's directory; need not exist.
   std::string destination;  // Created if it does not exist.
-  int threads = 1;          // That compare checksums.
+  int threads = 1;          // Number of threads that compare checksums.
 };
 
 struct BackupReport {
   Manifest manifest;
-  uint64_t files_copied = 0;  // New files, and those of which a part is new.
+  uint64_t files_copied = 0;  // Number of files of which at least a part was copied.
   uint64_t bytes_copied = 0;
-  uint64_t files_kept = 0;  // As they are in the backup already.
-  // Damage, with file and place: the copy has it, too.
+  uint64_t files_kept = 0;  // Number of files that the backup already had.
+  // Damage, with file and position. The copy has the same damage.
   std::vector<std::string> problems;
 };
 
-// kUnavailable if another backup into that directory is running. kUnimplemented for a database with
-// par.txt, whose segments are elsewhere. Any other error leaves the last backup as it was.
+// Makes a backup, or adds to one. Errors: kUnavailable if another backup into the directory is
+// running, or if a file changes all the time while it is copied; kUnimplemented for a database with
+// `par.txt`, whose segments are in other places. Any error leaves the last backup usable.
 //
-// Cost: reads what is new twice, and writes it. Memory: some MiB. Threads: the caller's and those
-// that it starts.
+// Cost: reads new bytes twice and writes them once. Memory: some MiB. Threads: the caller's and
+// `threads` - 1 others.
 absl::StatusOr<BackupReport> BackUp(const BackupOptions& options);
 
 }  // namespace tickstack::backup

@@ -1,15 +1,17 @@
 #pragma once
 
-// What a backup consists of: the file `manifest` in its directory. It is replaced last, by a
-// rename, so it always describes files that are there, also if a later backup was interrupted:
+// The file `manifest` in the directory of a backup: a list of the files of the backup. It is
+// replaced last, by a rename, so the files that it lists exist even if a later backup was
+// interrupted:
 //
-//   tickstack backup 1 crc32c 0a1b2c3d        of everything below
+//   tickstack backup 1 crc32c 0a1b2c3d        checksum of all following lines
 //   {"time_ns": ..., "generation": 3, "files": [
 //     {"path": "tplog/sym2020.03.09", "stored": "tplog/sym2020.03.09", "bytes": 123456,
 //      "crc32c": 305419896, "changed_ns": ...}, ...], "messages": {"tplog/sym2020.03.09": 789}}
 //
-// A file that only grows keeps its name; the manifest says how many of its bytes count. A file that
-// was replaced is stored under another name, `PATH~GENERATION`, until the new manifest is there.
+// A file that only grows keeps its name; bytes after the length in the manifest are ignored. The
+// new version of a file that was replaced is stored under another name, such as `hdb~3/sym` in
+// generation 3. The old version is removed after the new manifest is written.
 
 #include <cstdint>
 #include <map>
@@ -33,16 +35,16 @@ struct StoredFile {
 };
 
 struct Manifest {
-  int64_t time_ns = 0;                       // When the backup was made, ns since 2000 UTC.
-  uint64_t generation = 0;                   // Number of backups before it into this directory.
+  int64_t time_ns = 0;                       // When the backup began, ns since 2000 UTC.
+  uint64_t generation = 0;                   // 1 for the first backup into this directory.
   std::map<std::string, StoredFile> files;   // By path.
-  std::map<std::string, uint64_t> messages;  // The number in each indexed log, by path.
+  std::map<std::string, uint64_t> messages;  // Number of messages in each indexed log, by path.
 };
 
-// nullopt if the directory has none. kDataLoss, with the file, if it is damaged, has a version that
-// this program does not know, or names a path outside of its directory.
+// Reads the manifest; nullopt if the directory has none. kDataLoss, with the file, if the manifest
+// is damaged, has a version that this program does not know, or names a path outside its directory.
 absl::StatusOr<std::optional<Manifest>> ReadManifest(const std::string& directory);
-// Replaces it; durable when it returns.
+// Replaces the manifest. It is durable when this function returns.
 absl::Status WriteManifest(const std::string& directory, const Manifest& manifest);
 
 }  // namespace tickstack::backup

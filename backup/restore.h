@@ -18,8 +18,8 @@ struct RestoreOptions {
 // Copies every file of the backup and compares it with its checksum. The files appear in `data` all
 // at once, by a rename, and are durable then.
 //
-// kNotFound: no backup. kDataLoss: the backup is damaged; names the file. kFailedPrecondition: the
-// data directory is not empty. After an error there is no data directory that was not there before.
+// Errors: kNotFound if there is no backup; kDataLoss, with the file, if the backup is damaged;
+// kFailedPrecondition if the data directory is not empty. An error leaves `data` as it was.
 absl::StatusOr<Manifest> Restore(const RestoreOptions& options);
 
 // Compares every file of a backup with its checksum, and changes nothing. Errors: as Restore.

@@ -1,6 +1,6 @@
 #pragma once
 
-// For errors about a name that does not exist: the name that was probably meant.
+// Suggests a name in errors about one that does not exist.
 
 #include <string>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace tickstack {
 
-// Returns the known name that is nearest to `name`, by the letters to insert, remove,
-// replace or swap; empty if none is near. Cost: O(names * length^2).
+// Returns the known name that needs the fewest insertions, removals, replacements and swaps of
+// letters to become `name`; empty if none is similar. Cost: O(names * length^2).
 std::string NearestName(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace tickstack

@@ -1,13 +1,23 @@
 #pragma once
 
-// Errors are values: absl::Status and absl::StatusOr, with macros and fmt-style makers that the
-// oldest supported abseil (20220623) lacks.
+// Errors are values: absl::Status and absl::StatusOr. This file adds what the oldest supported
+// abseil (20220623) lacks: macros, and functions that format a message with fmt.
 //
-// A message has place, found and expected: `sym2020.03.09: message at byte 4096: 3 columns, table
-// quote has 8`. Each code has one meaning: kInvalidArgument (the caller's values), kNotFound,
-// kDataLoss (a checksum or count disagrees), kResourceExhausted (a limit was reached), kUnavailable
-// (a peer is away; retry), kPermissionDenied (a client may not do that), kUnimplemented (a q
-// expression outside the subset), kInternal (the system refused a call).
+// A message says where the error is, what was found and what was expected: `sym2020.03.09: message
+// at byte 4096: 3 columns, table quote has 8`. Each code has one meaning:
+//
+//   kInvalidArgument     a value that the caller gave is wrong
+//   kNotFound            there is no such file, table or name
+//   kAlreadyExists       there is one already
+//   kDataLoss            a checksum or count disagrees
+//   kResourceExhausted   a limit was reached
+//   kUnavailable         a peer or a lock is not available now; retry
+//   kPermissionDenied    the client does not have the right
+//   kFailedPrecondition  something must be changed first, such as a file's mode
+//   kUnimplemented       not supported, such as a q expression outside the subset
+//   kInternal            the system refused a call
+//   kCancelled           a user or a stopping process ended the work
+//   kUnknown             a peer answered with an error, whose text this is
 
 #include <fmt/format.h>
 
@@ -20,8 +30,8 @@
 
 namespace tickstack {
 
-// Debian's abseil keeps its own string_view; these two are the only bridges, so that the same code
-// also compiles where absl::string_view is std::string_view.
+// In Debian's abseil, absl::string_view is a type of its own. Convert only with these two
+// functions, so that code also compiles where absl::string_view is std::string_view.
 inline absl::string_view AbslView(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view StdView(absl::string_view text) { return {text.data(), text.size()}; }
 

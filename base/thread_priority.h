@@ -1,15 +1,16 @@
 #pragma once
 
-// The scheduling priority of single threads.
+// The scheduling priority of a thread.
 
 namespace tickstack {
 
 // Sets the calling thread's nice value, from 0 (the default) to 19. On Linux it belongs to the
-// thread, and threads that it starts inherit it. Where threads compete for cores, nice value 10
-// gets about a tenth of the time of 0, and a waking thread with 0 preempts it at once; on an idle
-// core the value makes no difference. Lowering the value again needs a privilege; without it, the
+// thread, and threads that it starts inherit it. If threads compete for a core, a thread with nice
+// value 10 gets about a tenth of the time of one with 0, which preempts it when it wakes up. On an
+// idle core, the value has no effect. Lowering the value again needs a privilege; without it, the
 // call has no effect.
 void SetThreadNice(int nice);
+// Returns the calling thread's nice value.
 int ThreadNice();
 
 // Asks the scheduler for slices of 0.1 ms, for a thread that works in short turns and should begin

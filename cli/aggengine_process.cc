@@ -47,9 +47,10 @@ std::function<void()> AddAggEngineFlags(CLI::App& command, StackConfig& /*config
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
                 "Replay the log from its file if it can be opened, otherwise over the connection")
       ->capture_default_str();
-  AddBytesFlag(command, "--history-bytes", options.history_bytes,
-               "Memory limit of the day's history for time-weighted averages, 16 bytes a quote; 0: "
-               "half of the tier, if that has a size");
+  AddBytesFlag(
+      command, "--history-bytes", options.history_bytes,
+      "Memory limit for the day's quotes that time-weighted averages need, 16 bytes each; 0: "
+      "half of the tier, if the tier has a size");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   return nullptr;
 }

@@ -37,14 +37,14 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
   std::function<void()> set_source = AddSourceFlags(command, options.source);
   command
       .add_option("--batch-ms", options.batch_ms,
-                  "Send interval in ms; each send contains the rows due since the last one")
+                  "Send interval in ms; a message has the rows that became due in it")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       .add_option(
           "--window-rows", options.window_rows,
-          "If the source sends as fast as possible: wait while a subscriber is more than this "
-          "many rows behind; 0: never")
+          "Wait while a subscriber is more than this many rows behind, if the source sends as fast "
+          "as possible; 0: never wait")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_flag("--start", options.start,
@@ -52,7 +52,7 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
   command.add_flag("--exit-when-done", options.exit_when_done,
                    "Exit once the tickerplant has logged every row");
   command.add_flag("--take-over", options.take_over,
-                   "Take the name from a running feed that holds it; that feed then fails");
+                   "Take the feed's name from a running feed, which then fails");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   return set_source;
 }

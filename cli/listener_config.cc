@@ -56,8 +56,8 @@ void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener) {
 std::function<void()> AddTakeOverFlag(CLI::App& command, const std::string& role,
                                       const wire::ListenerOptions& listener, bool& take_over) {
   command.add_flag("--take-over", take_over,
-                   "Take the place of the running " + role +
-                       " that listens on the port: prepare, receive its sockets, and let it end");
+                   "Replace the running " + role +
+                       " that listens on the port: prepare, receive its sockets, then let it exit");
   return [&listener, &take_over] {
     if (!take_over) return;
     if (listener.listen_fd >= 0) {

@@ -90,8 +90,8 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
                      "Run the stacks of paper-test1 or paper-test2 instead of --stack");
   command.add_option(
       "--second-tier", options.second_tier,
-      "Second tier of --matrix and of the default stacks: a directory, or as in --stack (default: "
-      "/dev/shm)");
+      "Second tier of --matrix and of the default stacks: a directory, or a tier as in --stack "
+      "(default: /dev/shm)");
   command.add_flag("--find-max", options.find_max,
                    "Find the highest rate that each stack sustains");
   command

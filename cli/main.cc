@@ -49,7 +49,7 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
                      "Use this fixed date for a replay, such as 2013.10.07");
   command.add_flag("--no-feed", options.no_feed, "Do not start the feeds of the configuration");
   command.add_flag("--feeds-wait", options.feeds_wait,
-                   "Feeds wait for .feed.start[] before they publish");
+                   "Make feeds wait for .feed.start[] before they publish");
   command
       .add_option(
           "--ports", options.ports,
@@ -62,14 +62,16 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
   command.add_option("--parent-fd", options.parent_fd, "Stop when this inherited pipe closes")
       ->group("Passed by the parent process");
   command
-      .add_option("--seconds", options.seconds, "Stop this many s after all processes are ready")
+      .add_option("--seconds", options.seconds,
+                  "Stop this many seconds after all processes are ready")
       ->check(CLI::NonNegativeNumber);
   command.callback([&] { action = [&] { return RunUp(options); }; });
 }
 
 void AddCheckCommand(CLI::App& app, CheckOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "check", "Show every error of a configuration, or what a stack with it would use");
+      "check",
+      "Show every error in a configuration; if there is none, show what its stack would use");
   command.add_option("config", options.config, "Stack configuration")->required();
   command.add_option("--data", options.data, "Data directory (default: from the configuration)");
   command.add_flag("--json", options.json, "Print one JSON object");
@@ -78,11 +80,11 @@ void AddCheckCommand(CLI::App& app, CheckOptions& options, Action& action) {
 
 void AddBackupCommand(CLI::App& app, BackupCommandOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "backup", "Copy the logs, database and configuration of a stack, also while it runs");
+      "backup", "Copy the logs, database and configuration of a stack, which may be running");
   command.add_option("config", options.config, "Stack configuration")->required();
   command
       .add_option("destination", options.destination,
-                  "Directory of the backup; what it has already is not copied again")
+                  "Directory of the backup; files that it already has are not copied again")
       ->required();
   command.add_option("--data", options.data, "Data directory (default: from the configuration)");
   command.add_flag("--json", options.json, "Print one JSON object");
@@ -91,7 +93,7 @@ void AddBackupCommand(CLI::App& app, BackupCommandOptions& options, Action& acti
 
 void AddRestoreCommand(CLI::App& app, RestoreCommandOptions& options, Action& action) {
   CLI::App& command =
-      *app.add_subcommand("restore", "Put a backup into a new data directory, or verify it");
+      *app.add_subcommand("restore", "Copy a backup into a new data directory, or verify it");
   command.add_option("backup", options.source, "Directory of the backup")->required();
   command.add_option(
       "data", options.data,
@@ -102,14 +104,15 @@ void AddRestoreCommand(CLI::App& app, RestoreCommandOptions& options, Action& ac
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "query", "Send q expressions to processes: one expression, a script, or a shell");
+      "query", "Evaluate q in processes: one expression, a script, or an interactive shell");
   command
       .add_option("address", options.address,
-                  "HOST:PORT, :PORT, tcps://HOST:PORT or unix:PATH; separate several by commas")
+                  "HOST:PORT, :PORT, tcps://HOST:PORT or unix:PATH, or several of them, separated "
+                  "by commas")
       ->required();
   auto* question = command.add_option(
       "q", options.query,
-      "Expression, such as 'count trade'; - reads it from stdin; without it, a shell starts");
+      "Expression, such as 'count trade', or - to read it from stdin; without it, a shell starts");
   command.add_option("--file", options.file, "Script whose statements are sent one after another")
       ->excludes(question);
   auto* json = command.add_flag_callback(
@@ -119,7 +122,8 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   command
       .add_flag_callback(
           "--parquet", [&] { options.format = OutputFormat::kParquet; },
-          "Write the answer, a table, as a Parquet file to stdout (a file or pipe)")
+          "Write the answer, which must be a table, as Parquet to stdout, which must be a file or "
+          "pipe")
       ->excludes(json)
       ->excludes(csv);
   csv->excludes(json);
@@ -149,13 +153,14 @@ void AddUserRightsOptions(CLI::App& command, UserOptions& options) {
                               const std::string& help) {
     command.add_option(flag, target, help)->delimiter(',')->allow_extra_args(false);
   };
-  add("--group", options.groups, "Groups whose rights the user has, separated by commas");
+  add("--group", options.groups, "Groups whose rights the user gets, separated by commas");
   add("--publish", options.publish, "Tables to which the user may publish; '*': all");
   add("--subscribe", options.subscribe, "Tables to which the user may subscribe; '*': all");
-  add("--symbols", options.symbols, "Symbols of those tables (default: all)");
+  add("--symbols", options.symbols, "Symbols of the tables in --subscribe (default: all)");
   add("--query", options.query, "Tables that the user may query; '*': all");
-  command.add_flag("--administer", options.administer,
-                   "Let the user end days, reload databases, start feeds and the like");
+  command.add_flag(
+      "--administer", options.administer,
+      "Give the right to administer, such as to end days, reload databases or start feeds");
 }
 
 void AddUserCommand(CLI::App& app, UserOptions& options, Action& action) {
@@ -178,17 +183,18 @@ void AddUserCommand(CLI::App& app, UserOptions& options, Action& action) {
     sub->add_option("name", options.name, "Name of the user")->required();
   }
   for (CLI::App* sub : {&added, &passwd}) {
-    sub->add_flag("--token", options.token,
-                  "Draw the password, and print it as a bearer token for HTTP: NAME.PASSWORD");
+    sub->add_flag(
+        "--token", options.token,
+        "Choose a random password, and print it as a bearer token for HTTP: NAME.PASSWORD");
   }
   AddUserRightsOptions(added, options);
   list.add_flag("--json", options.json, "Print one JSON object per user");
 }
 
 void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand(
-      "tiers",
-      "Show the tier of each column in a configuration, and how much memory the rows need");
+  CLI::App& command = *app.add_subcommand("tiers",
+                                          "Show the memory tier of each column in a configuration, "
+                                          "and how much memory rows would need");
   command.add_option("config", options.config, "Stack configuration")->required();
   command.add_flag("--json", options.json, "Print one JSON object");
   command
@@ -243,8 +249,8 @@ void AddCompareCommand(CLI::App& app, CompareOptions& options, Action& action) {
 }
 
 void AddMetricsCommand(CLI::App& app, Action& action) {
-  CLI::App& command =
-      *app.add_subcommand("metrics", "List what the processes serve at /metrics, as Markdown");
+  CLI::App& command = *app.add_subcommand(
+      "metrics", "List the metrics that processes serve at /metrics, as Markdown");
   command.callback([&] { action = [] { return RunMetrics(); }; });
 }
 
@@ -274,8 +280,8 @@ void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
   check.add_flag("--json", options.check.json, "Print one JSON object");
   check.callback([&] { action = [&] { return RunLogCheck(options.check); }; });
 
-  CLI::App& repair =
-      *command.add_subcommand("repair", "Cut a torn message off the end, and rebuild the index");
+  CLI::App& repair = *command.add_subcommand(
+      "repair", "Remove an incomplete message at the end, and rebuild the index");
   repair.add_option("file", options.repair.file, "Path of the log")->required();
   repair.add_flag("--json", options.repair.json, "Print one JSON object");
   repair.add_flag("--skip-damaged", options.repair.skip_damaged,
@@ -315,8 +321,9 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       .add_option("directory", options.checksum.directory,
                   "Directory of a database, or of a table in a partition")
       ->required();
-  checksum.add_flag("--accept-damage", options.checksum.accept_damage,
-                    "Also write checksums of files that changed although no program wrote them");
+  checksum.add_flag(
+      "--accept-damage", options.checksum.accept_damage,
+      "Also write checksums of files that do not match theirs although nobody has written them");
   checksum
       .add_option("--threads", options.checksum.threads,
                   "Number of threads (default: number of cores)")
@@ -409,8 +416,7 @@ int Main(const std::vector<std::string>& given) {
     return kExitUsage;
   }
   CLI::App app(
-      "Market-data capture: a feed, a tickerplant, bars, real-time and historical databases, a "
-      "monitor");
+      "Captures and serves market data: the processes of a stack, and tools for its files");
   app.name("tickstack");
   // AsksForVersion has handled it: it needs no subcommand. This is for --help.
   app.add_flag("--version")

@@ -13,17 +13,18 @@ namespace {
 
 constexpr std::string_view kBegin = R"(# Metrics
 
-What each process serves at `/metrics` on its port, in Prometheus' text format. How to scrape it,
-and what to watch: [operating/watch.md](operating/watch.md#prometheus-and-grafana). This page is the
-output of `tickstack metrics`.
+Each process serves these metrics at `/metrics` on its port, in Prometheus' text format. This page
+is the output of `tickstack metrics`.
+[operating/watch.md](operating/watch.md#prometheus-and-grafana) says how to scrape the metrics, and
+what to watch.
 
-- Units are Prometheus' base units: seconds and bytes.
-- A counter starts at 0 with its process. A histogram has buckets at powers of two from 1.024 us to
-  68.7 s, and `_sum` and `_count`.
-- A metric in braces has a sample for each value of that label: for each table, tier or feed, and at
-  most 1,000.
-- A value that does not exist, such as the age of the last sample before there is one, is left out.
-- The source is the function, and the entry of its answer, that has the same value for a client.
+- Times are in seconds and sizes in bytes, as is usual in Prometheus.
+- A counter is 0 when its process starts. A histogram has buckets at powers of two from 1.024 us to
+  68.7 s, `_sum` and `_count`.
+- A label is shown in braces. The metric has one sample for each value of the label, such as each
+  table, tier or feed, but at most 1,000 samples.
+- A metric without a value is omitted, such as the age of the last sample before there is one.
+- The column "source" names the q function that returns the same value, and the key in its answer.
 
 )";
 

@@ -43,7 +43,7 @@ std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
       ->capture_default_str();
   command.add_option("--bars", options.bars, "Bar tables to watch, such as trade_daily")
       ->delimiter(',');
-  command.add_option("--query-ms", options.query_ms, "Time between two samples in ms")
+  command.add_option("--query-ms", options.query_ms, "Interval between samples in ms")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -54,11 +54,11 @@ std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
       ->capture_default_str();
   command
       .add_option("--seconds", options.seconds,
-                  "Stop after this many s; 0: run until SIGTERM or Ctrl-C")
+                  "Stop after this many seconds; 0: run until SIGTERM or Ctrl-C")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--symbol", options.asof_symbol,
-                     "Symbol of the as-of join; empty: that of the newest trade");
+                     "Symbol of the as-of join; empty: the symbol of the newest trade");
   command
       .add_option("--queries", options.queries,
                   "Additional query clients: monitor (no clients), paper, heavy, or a file such as "
@@ -69,7 +69,7 @@ std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
       "File of SYMBOL,WEIGHT lines that clients query; empty: the symbols of the rdb");
   command
       .add_option("--progress-s", options.progress_s,
-                  "Time between two progress lines in s; 0: no progress lines")
+                  "Interval between progress lines in s; 0: no progress lines")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   return nullptr;

@@ -59,14 +59,13 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
   auto flags = std::make_shared<CommonFlags>();
   command.add_option("--config", flags->config,
                      "Stack configuration (stack.toml); flags override its settings");
-  command
-      .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
+  command.add_option("--name", name, "Name of the process in log lines and in the configuration")
       ->capture_default_str();
   AddListenerFlags(command, listener);
   AddSecurityFlags(command, config.security);
   command
       .add_option("--log-level", flags->log_level,
-                  "Lowest level to log: debug, info, warn, error or off")
+                  "Log lines of this level and above: debug, info, warn, error or off")
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
@@ -134,7 +133,7 @@ absl::StatusOr<std::vector<std::string>> ResolveProcessCommand(
 
 void AddProcessByNameCommand(CLI::App& app) {
   CLI::App& command =
-      *app.add_subcommand("process", "Run one process of a configuration, by its name there");
+      *app.add_subcommand("process", "Run one process of a configuration, given its name");
   command.add_option("name", "Name of the process, such as rdb")->required();
   command.add_option("--config", "Stack configuration (stack.toml)")->required();
   command.footer("Other flags are those of the process's role: see tickstack rdb --help.");

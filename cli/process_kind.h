@@ -1,6 +1,6 @@
 #pragma once
 
-// What cli/process_table.h is made of: a kind of process, and one process of a configuration.
+// The types of cli/process_table.h: a kind of process, and one process of a configuration.
 
 #include <cstdint>
 #include <functional>
@@ -29,31 +29,33 @@ namespace tickstack::cli {
 
 struct StackConfig;
 
-// Returns `host:port` of the stack's process that an address names, or else the address.
+// Returns `host:port` of a process if `address` is its name, otherwise `address`.
 using AddressOf = std::function<std::string(const std::string& address)>;
 
 // Arguments of a child process.
 using Flags = std::vector<std::string>;
 
 // What a kind of process does with its options. Each cli/ROLE_process.cc defines one of these.
+// `read`, `add_flags`, `run` and `metrics` are required.
 template <typename Options>
 struct ProcessHooks {
-  // Reads the keys of one section, except the name's and the listener's. `options` has that name
-  // already. Kinds that are above in the table have been read.
+  // Reads the keys of one section, except `name` and those of the listener, which `options` already
+  // has. Kinds that are above in the table have been read.
   absl::Status (*read)(const ConfigTable& root, const ConfigTable& section, StackConfig& config,
                        Options& options);
-  // Adds the flags of the subcommand, except the name's and the listener's. Returns what is called
-  // when all flags are known, which throws CLI::ValidationError if they are wrong; may be null.
+  // Adds the flags of the subcommand, except --name and those of the listener. May return a
+  // function, which is called when all flags are known; it throws CLI::ValidationError if they are
+  // wrong.
   std::function<void()> (*add_flags)(CLI::App& command, StackConfig& config, Options& options);
   // Runs the process; returns its exit code.
   int (*run)(const StackConfig& config, Options& options);
-  // Replaces the names of processes in addresses; null: it has no addresses.
+  // Replaces the names of processes in addresses. Null if the options have no addresses.
   void (*resolve)(const AddressOf& address_of, Options& options) = nullptr;
-  // Flags that tell a child of `up` what the configuration file alone does not say.
+  // Appends the flags that a child of `up` needs in addition to the configuration file.
   void (*child_flags)(const StackConfig& config, const Options& options, Flags& flags) = nullptr;
-  // Sets the day of a replay, as days since 2000; null: it has none.
+  // Sets the day of a replay, as days since 2000-01-01. Null if the process has no day.
   void (*set_date)(int32_t day, Options& options) = nullptr;
-  // Returns what the process exports at /metrics, apart from what all export.
+  // Returns the metrics of the process at /metrics, without those that every process has.
   std::span<const serve::Metric> (*metrics)();
 };
 
@@ -82,7 +84,7 @@ struct ProcessKind {
   std::string_view help;
   int default_port;  // 0: the kernel chooses.
   StopRank stop_rank;
-  bool may_end;  // Exit code 0 before it was told to stop is a good end, not a death.
+  bool may_end;  // True if `up` does not restart it after it has ended with exit code 0.
 
   std::span<const serve::Metric> (*metrics)();
 
@@ -91,7 +93,8 @@ struct ProcessKind {
   absl::Status (*read)(const ProcessKind& kind, const ConfigTable& root, const ConfigTable& section,
                        StackConfig& config);
   void (*add_default)(const ProcessKind& kind, StackConfig& config);
-  // Removes all but the one of that name, or but the first. False if there is none.
+  // Removes all processes of this kind except the one of that name, or the first if there is no
+  // name. False if there is no such process.
   bool (*keep_one)(StackConfig& config, const std::optional<std::string>& name);
   std::vector<std::unique_ptr<StackProcess>> (*find)(StackConfig& config);
 };

@@ -65,7 +65,7 @@ inline constexpr ProcessKind kProcesses[] = {
         "Receive updates, log them, and publish them to subscribers in batches",
         5010, StopRank::kTickerplant),
     Row<&StackConfig::rdbs, kRdbHooks>("rdb",
-        "Keep today's data in memory, fed by a tickerplant, and answer queries",
+        "Receive today's rows from a tickerplant, keep them in memory, and answer queries",
         5011, StopRank::kRdb),
     Row<&StackConfig::feeds, kFeedHooks>("feed",
         "Publish a simulated market, an archive of real ticks, or a past day's log",
@@ -74,10 +74,10 @@ inline constexpr ProcessKind kProcesses[] = {
         "Answer queries about past days from a database on disk",
         5012, StopRank::kHdb),
     Row<&StackConfig::monitors, kMonitorHooks>("monitor",
-        "Measure latency and as-of join time by querying the rdb; start the feed",
+        "Query an rdb to measure latency and as-of join time; can start a feed",
         0, StopRank::kMonitor, /*may_end=*/true),  // After its `seconds`.
     Row<&StackConfig::aggengine, kAggEngineHooks>("aggengine",
-        "Maintain running bars of trades and quotes, and publish them to the tickerplant",
+        "Compute bars of trades and quotes, and publish them through the tickerplant",
         0, StopRank::kAggEngine),
 };
 // clang-format on

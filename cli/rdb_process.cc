@@ -40,7 +40,7 @@ std::function<void()> AddRdbFlags(CLI::App& command, StackConfig& config, RdbMai
       [&options](const std::string& hdb) {
         if (options.end_of_day) options.end_of_day->hdb = hdb;
       },
-      "Address of the hdb to reload after end of day; needs [eod] in the configuration");
+      "Address of the hdb to reload after end of day; the configuration must have [eod]");
   command
       .add_option("--tickerplant", options.tickerplant,
                   "Address of the tickerplant to subscribe to")

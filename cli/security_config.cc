@@ -53,11 +53,12 @@ absl::Status ReadSecurity(const ConfigTable& section, SecurityConfig& security) 
 }
 
 void AddSecurityFlags(CLI::App& command, SecurityConfig& security) {
-  command.add_option("--users", security.users, "Users file: who may log in, and their rights");
+  command.add_option("--users", security.users,
+                     "File of the users who may log in, with their rights");
   command.add_option("--credentials", security.credentials,
-                     "File with the line user:password with which this process logs in at others");
+                     "File with the line user:password, with which this process logs in to others");
   command.add_flag("--insecure", security.insecure,
-                   "Listen beyond loopback although there is no users file");
+                   "Allow listening beyond loopback without a users file");
 }
 
 std::string CredentialsPath(const StackConfig& config) {

@@ -26,7 +26,8 @@ absl::Status ReadQuerySettings(const ConfigTable& table, serve::QuerySettings& o
 }
 
 void AddQueryFlags(CLI::App& command, serve::QuerySettings& options) {
-  command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
+  command
+      .add_option("--query-threads", options.query_threads, "Number of threads that answer queries")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command
@@ -54,9 +55,10 @@ void AddQueryFlags(CLI::App& command, serve::QuerySettings& options) {
   AddBytesFlag(command, "--query-unread-bytes", options.query_unread_bytes,
                "Memory limit of all answers not yet read by clients; 0: twice --query-max-bytes");
   command
-      .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
-                  "Disconnect a client that has not read an answer after this many s, plus 1 s per "
-                  "4 MiB; 0: never")
+      .add_option(
+          "--query-unread-timeout-s", options.query_unread_timeout_s,
+          "Disconnect a client that has not read an answer after this many seconds, plus 1 s per "
+          "4 MiB; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }

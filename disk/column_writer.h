@@ -7,8 +7,8 @@
 //   symbol                  col              fd 20: 64-bit positions in the domain `sym`
 //   list (strings, any)     col, col#, col## anymap (anymap_writer.h)
 //
-// Column `sym` of a table that is in order of its symbols gets `p#` and its index; the time column
-// of a table that is in order of time gets `s#`.
+// If a table is in order of its symbols, its column `sym` has the attribute `p#` and an index. If
+// it is in order of time, its time column has the attribute `s#`.
 //
 // Threads: reentrant; other columns may be written concurrently.
 
@@ -28,8 +28,8 @@
 
 namespace tickstack::disk {
 
-// Where a process's names are in the domain: positions[id + 1] for SymbolId id, and positions[0]
-// for the null symbol.
+// The positions of a process's symbols in the domain: positions_[id + 1] for SymbolId id, and
+// positions_[0] for the null symbol.
 class SymbolPositions {
  public:
   explicit SymbolPositions(size_t ids) : positions_(ids + 1, kNullLong) {}
@@ -45,17 +45,20 @@ struct ColumnWriterOptions {
   CompressionOptions compression;
   WorkerPool* workers = nullptr;     // Threads that help to compress; may be nullptr.
   const Storage* storage = nullptr;  // Must not be nullptr.
-  // Memory in which a window of the column is put in order (row_gather.h), and its size: at least
-  // 64 KiB. The tier must not be nullptr, and must have room for one window.
+  // Memory for one window, in which a part of the column is put in order (row_gather.h). Must not
+  // be nullptr.
   mem::Tier* tier = nullptr;
-  size_t window_bytes = size_t{64} << 10;
-  ChecksumCollector* checksums = nullptr;  // Gets those of the files; may be nullptr.
+  size_t window_bytes = size_t{64} << 10;  // Size of a window; at least 64 KiB.
+  // Receives the checksums of the files; may be nullptr.
+  ChecksumCollector* checksums = nullptr;
 };
 
-// Writes and syncs the column's files `path`, `path#` ..; does not sync the directory. Every symbol
-// of the column must have its position. Returns the bytes of the files. Memory: a window, and that
-// of FileImage, twice for lists; the index of `sym` takes some 50 bytes per symbol. kUnimplemented,
-// with the row, if a list column has a value that a file cannot hold.
+// Writes and syncs the column's files: `path`, for lists also `path#` and `path##`. Does not sync
+// the directory. Each symbol of the column must have a position. Returns the total size of the
+// files. Errors: kUnimplemented, with the row, if a list column has a value that a file cannot
+// hold.
+//
+// Memory: a window, a FileImage (two for lists), and some 50 bytes per symbol for the index.
 absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const SymbolPositions& positions, const std::string& path,
                                      const ColumnWriterOptions& options);

@@ -64,7 +64,7 @@ class DecompressedImage {
   absl::Status status_;     // Guarded by mutex_: the first error.
 
   std::atomic<bool> cached_{false};  // Changed under the cache's mutex.
-  std::atomic<bool> used_{false};    // Since the hand last passed.
+  std::atomic<bool> used_{false};    // True if it was used since the hand last passed.
 };
 
 // One per process. Threads: any.
@@ -89,8 +89,8 @@ class DecompressedCache {
   DecompressedCache();
   void Evict(Images::iterator image, Images& gone);
   void Shrink(Images& gone);
-  // Releases images that only the cache holds until `bytes` bytes are free. False if there was
-  // none.
+  // Releases images that only the cache holds until `bytes` bytes are free. False if there was no
+  // such image.
   bool Free(uint64_t bytes);
 
   std::mutex mutex_;
@@ -100,10 +100,11 @@ class DecompressedCache {
   std::atomic<uint64_t> evictions_{0};
 };
 
-// The memory of all decompressed files in this process, including those in use, and its limit.
-// Decompressing beyond the limit is kResourceExhausted. Default: half of the machine's memory.
-// Threads: any.
+// Returns the memory of all decompressed files in this process, including those in use. Threads:
+// any, also for the next two functions.
 uint64_t DecompressedBytes();
+// Returns the limit of that memory, by default half of the machine's memory. Decompressing a file
+// beyond it fails with kResourceExhausted.
 uint64_t DecompressedBytesMax();
 void SetDecompressedBytesMax(uint64_t bytes);
 

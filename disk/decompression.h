@@ -11,10 +11,11 @@
 
 namespace tickstack::disk {
 
-// Fills `out` with the content of the block. kDataLoss if it is damaged or of another length: then
-// `out` is partly filled. kUnimplemented for an algorithm without a description. The caller adds
-// the place. Memory: q's algorithm takes as much as `out`, and zstd some 100 KiB, neither from a
-// query's scratch memory. Threads: any, concurrently.
+// Fills `out` with the content of the block. Errors: kDataLoss if the block is damaged or its
+// content has another length, which may leave `out` partly filled; kUnimplemented for an unknown
+// algorithm. The caller must add the file and position to the error. Memory: q's algorithm needs as
+// much as `out`, and zstd some 100 KiB; this is not a query's scratch memory. Threads: any,
+// concurrently.
 absl::Status DecompressBlock(Compression algorithm, std::span<const std::byte> block,
                              std::span<std::byte> out);
 

@@ -2,21 +2,22 @@
 
 // Writes the tables of one day as a partition of a database that kdb+ loads:
 //
-//   database/sym                              names first, synced before anything uses them
-//   segment/writing.2024.01.29$/trade/...     then all columns and their checksums, synced
-//   segment/2024.01.29/                       one rename: now the day exists, complete
+//   1. database/sym                           adds and syncs new names
+//   2. segment/writing.2024.01.29$/trade/...  writes and syncs all columns and their checksums
+//   3. segment/2024.01.29/                    makes the complete day visible by a rename
 //
-// The segment is the database itself or, with a `par.txt`, its line number (days since 2000-01-01
-// mod lines). A process that dies in between leaves a folder whose name ends in `$`, which kdb+ and
-// the hdb ignore and the next write of a partition there removes, or unused names in `sym`.
+// The segment is the database itself. With a `par.txt`, it is the directory in line n of that file,
+// counted from 0: n is the number of days since 2000-01-01 modulo the lines. A process that dies
+// before step 3 may leave unused names in `sym`, and a folder whose name ends in `$`. kdb+ and the
+// hdb ignore this folder, and the next write to the segment removes it.
 //
 // row_order.h defines the order of rows. The column `sym` is the first one in `.d`, as with kdb+'s
 // .Q.dpft; the others are in the order of the schema. A keyed table is written as a plain one. A
-// column `date` is left out, and if it is in a table's key, so are the rows of other dates:
-// rows_of_date.h.
+// column `date` is not written. If it is in the key of a table, rows of other dates are not written
+// either (rows_of_date.h).
 //
-// Memory: memory_bytes for windows; for each of up to threads + 1 concurrent columns that of
-// FileImage; row_order.h; 8 bytes per name.
+// Memory: `memory_bytes` for windows, the memory of a FileImage for each of up to threads + 1
+// concurrent columns, the memory that row_order.h states, and 8 bytes per name.
 
 #include <cstdint>
 #include <map>
@@ -35,8 +36,8 @@
 
 namespace tickstack::disk {
 
-// How columns are compressed, by `default`, `column`, `table` or `table.column`. The most specific
-// key wins; a column is more specific than a table.
+// How columns are compressed. A key is `default`, a table, a column, or `table.column`. The most
+// specific key applies; a column is more specific than a table.
 class CompressionRules {
  public:
   void Set(std::string_view key, const CompressionOptions& options) {
@@ -51,9 +52,9 @@ class CompressionRules {
 struct PartitionWriterOptions {
   std::string database;  // A folder; created if missing.
   CompressionRules compression;
-  WorkerPool* workers = nullptr;  // Threads that also write columns and compress blocks.
-  // Memory for putting columns in order, for all threads together: row_gather.h explains the
-  // effect. At most the size of the columns is used.
+  WorkerPool* workers = nullptr;  // Write columns and compress blocks, as the caller's thread does.
+  // Memory of all threads together for putting columns in order; row_gather.h explains the effect.
+  // The writer uses no more than the size of the columns.
   size_t memory_bytes = size_t{160} << 20;
   StorageObserver* observer = nullptr;
 };
@@ -61,11 +62,10 @@ struct PartitionWriterOptions {
 struct WrittenTable {
   std::string table;
   uint64_t rows = 0;
-  // Rows with other dates, written or left out, and the range of these dates.
-  uint64_t other_date_rows = 0;
-  bool left_out = false;
-  int32_t first_other_date = 0;
-  int32_t last_other_date = 0;
+  uint64_t other_date_rows = 0;  // Number of rows with other dates.
+  bool left_out = false;         // True if these rows were not written.
+  int32_t first_other_date = 0;  // The earliest of their dates.
+  int32_t last_other_date = 0;   // The latest of their dates.
 };
 
 struct WrittenPartition {
@@ -79,21 +79,25 @@ struct WrittenPartition {
 // segment that does not exist, possibly on a disk that is not mounted.
 absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date);
 
-// Returns the path of a date's partition in any segment; "" if there is none. If it is being moved
-// between segments, or a move of it died, returns the renamed directory.
+// Returns the path of a date's partition in any segment; "" if there is none. While the partition
+// is moved between segments, and after a move that was interrupted, returns the renamed directory.
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date);
 
 // Writes the partition of `date` durably. `tables` must have every table of the process, also those
-// without rows: kdb+ requires each table in each partition. All share one SymbolTable. Errors:
-// kFailedPrecondition: the date has a partition; kUnavailable: another process writes to the
-// database; kResourceExhausted: the disk is full; kInvalidArgument: the name of a table or column
-// is invalid for a file. After an error there is no partition of the date, and what was written of
-// it has been removed, if possible.
+// without rows: kdb+ requires each table in each partition. They must share one SymbolTable.
+//
+//   kFailedPrecondition  the date already has a partition
+//   kUnavailable         another process is writing to the database
+//   kResourceExhausted   the disk is full
+//   kInvalidArgument     the name of a table or column is invalid for a file
+//
+// An error leaves no new partition; files that were written for it are removed, if possible.
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
 
-// Writes the files of one table as in the partition of that date, into the new folder
-// `folder/TABLE`, without a rename: for repairs. Symbols are numbered as in the database's `sym`.
+// Writes the files that one table has in the partition of that date, into the new folder
+// `folder/TABLE`. It is for repairs: nothing is renamed. Symbols are numbered as in the database's
+// `sym`.
 absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
                         const std::string& folder);
 

@@ -15,15 +15,16 @@ constexpr std::string_view kStats = ".feed.stats";
 constexpr double kMs = 1e-3;
 
 constexpr serve::Metric kMetrics[] = {
-    {"rows_sent_total", kCounter, "rows", "Rows that were sent, with those that were sent again.",
-     kStats, "rows_total"},
+    {"rows_sent_total", kCounter, "rows",
+     "Rows that were sent, including rows that were sent again.", kStats, "rows_total"},
     {"sent_rows", kGauge, "rows",
-     "Number of the next row; it falls when a lost connection makes the feed send rows again.",
+     "Number of the next row to send; it falls when the feed sends rows again after a lost "
+     "connection.",
      kStats, "rows", "table"},
     {"logged_rows", kGauge, "rows", "Rows under the feed's name that the tickerplant has logged.",
      kStats, "logged", "table"},
-    {"rows_per_second", kGauge, "rows per second", "Rate of the last second or more.", kStats,
-     "rows_per_s"},
+    {"rows_per_second", kGauge, "rows per second",
+     "Rows sent per second, measured over at least the last second.", kStats, "rows_per_s"},
     {"lag_seconds",
      kGauge,
      "seconds",
@@ -44,8 +45,8 @@ constexpr serve::Metric kMetrics[] = {
     {"state", kGauge, "",
      "1 for the feed's state: waiting, asking, held, publishing, confirming, done or failed.",
      kStats, "state", "state"},
-    {"reconnects_total", kCounter, "connections", "Connections after the first.", kStats,
-     "reconnects"},
+    {"reconnects_total", kCounter, "connections", "Connections to the tickerplant after the first.",
+     kStats, "reconnects"},
     {"rows_refused_total", kCounter, "rows", "Rows that had to be sent again.", kStats, "refused"},
     {"queue_full_total", kCounter, "times", "Times that the send queue was full.", kStats,
      "queue_full"},
@@ -68,7 +69,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLim
   if (state == NameOf(FeedState::kFailed) || state == NameOf(FeedState::kHeld)) {
     reasons.push_back(fmt::format("the feed is {}: {}", state, facts.Text(kStats, "error")));
   } else if (state != NameOf(FeedState::kDone) && facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   }
   const double lag_ms = facts.NumberOr0(kStats, "lag_ms");
   if (state == NameOf(FeedState::kPublishing) &&

@@ -25,7 +25,7 @@ TEST(FeedReasons, AFeedThatPublishesInTimeIsReady) {
 }
 
 TEST(FeedReasons, ItNeedsATickerplantUntilItIsDone) {
-  EXPECT_THAT(Reasons("asking", false), ElementsAre("the tickerplant is lost"));
+  EXPECT_THAT(Reasons("asking", false), ElementsAre("it is not connected to the tickerplant"));
   EXPECT_THAT(Reasons("done", false), IsEmpty());
   EXPECT_THAT(Reasons("waiting", true, 60'000), IsEmpty()) << "it has not been started";
 }

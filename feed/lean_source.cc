@@ -45,7 +45,7 @@ std::vector<SourceOption> LeanOptions::List() {
   return {{"path", "folder of the archives", &path},
           {"symbols", "folders of the symbols, such as aig,bac", &symbols},
           BatchRowsOption(&batch_rows),
-          {"speed", "speed relative to real time; 0: as fast as possible", &speed}};
+          {"speed", "speed relative to real time (0: as fast as possible)", &speed}};
 }
 
 absl::StatusOr<std::unique_ptr<Source>> LeanOptions::Open() const {

@@ -55,15 +55,15 @@ absl::Status CheckRange(std::string_view option, double value, double low, doubl
 
 std::vector<SourceOption> SimOptions::List() {
   return {{"profile", "name of the load profile; only march2020 exists", &profile},
-          {"rate", "updates per second; 0: as fast as possible", &rate},
+          {"rate", "updates per second (0: as fast as possible)", &rate},
           {"phase", "rates that follow one another, instead of one rate", &phases},
-          {"seconds", "length of the market in s; 0: endless", &seconds},
+          {"seconds", "length of the market in s (0: endless)", &seconds},
           {"rows", "total number of updates, instead of --seconds", &rows},
           {"quotes_per_trade", "quotes for each trade", &quotes_per_trade, 1, 1'000},
           {"symbols", "number of symbols", &symbols, 1, 65'536},
-          {"seed", "the same seed gives the same market", &seed},
+          {"seed", "random seed, which determines the market", &seed},
           BatchRowsOption(&batch_rows),
-          {"speed", "speed relative to real time; 0 means 1", &speed}};
+          {"speed", "speed relative to real time (0 means 1)", &speed}};
 }
 
 absl::StatusOr<std::unique_ptr<Source>> SimOptions::Open() const {

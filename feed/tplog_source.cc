@@ -23,7 +23,7 @@ std::optional<int64_t> FirstTime(const wire::UpdView& upd) {
 
 std::vector<SourceOption> TplogOptions::List() {
   return {{"path", "path of the log", &path},
-          {"speed", "speed relative to real time; 0: as fast as possible", &speed}};
+          {"speed", "speed relative to real time (0: as fast as possible)", &speed}};
 }
 
 absl::StatusOr<std::unique_ptr<Source>> TplogOptions::Open() const {

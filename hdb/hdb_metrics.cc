@@ -35,12 +35,13 @@ constexpr serve::Metric kOwnMetrics[] = {
      "decompressed_bytes"},
     {"cache_max_bytes", kGauge, "bytes", "Limit of decompressed columns in memory.", kStats,
      "cache_max_bytes"},
-    {"cache_evictions_total", kCounter, "columns", "Decompressed columns that made room.", kStats,
-     "cache_evictions"},
+    {"cache_evictions_total", kCounter, "columns",
+     "Decompressed columns that were evicted to make room.", kStats, "cache_evictions"},
     {"mappings", kGauge, "mappings", "Mapped files.", kStats, "mappings"},
     {"mappings_max", kGauge, "mappings", "Limit of mapped files.", kStats, "mappings_max"},
-    {"columns_let_go_total", kCounter, "columns", "Columns that were unmapped to stay within it.",
-     kStats, "columns_let_go"},
+    {"columns_let_go_total", kCounter, "columns",
+     "Columns that were unmapped to stay within the limit of mapped files.", kStats,
+     "columns_let_go"},
 };
 constexpr auto kMetrics = serve::WithQueries(kOwnMetrics, kStats);
 

@@ -22,8 +22,8 @@ constexpr serve::Metric kMetrics[] = {
      "reconnects"},
     {"answers_total", kCounter, "queries", "Answers to the additional query clients.", kStats,
      "answers"},
-    {"client_errors_total", kCounter, "queries", "Errors among these answers.", kStats,
-     "client_errors"},
+    {"client_errors_total", kCounter, "queries",
+     "Errors among the answers to the additional query clients.", kStats, "client_errors"},
     {"connected", kGauge, "", "1 while connected to the rdb.", kStats, "connected"},
     {"sample_age_seconds",
      kGauge,
@@ -59,7 +59,8 @@ serve::StatusFacts FactsOf(const MonitorService& service) {
 serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits& limits,
                          int64_t query_ns) {
   serve::Reasons reasons;
-  if (facts.NumberOr0(kStats, "connected") == 0) reasons.emplace_back("the rdb is lost");
+  if (facts.NumberOr0(kStats, "connected") == 0)
+    reasons.emplace_back("it is not connected to the rdb");
   const double age_ms = facts.NumberOr0(kStats, "sample_age_ms");
   if (age_ms > static_cast<double>(limits.behind_ns + query_ns) * 1e-6) {
     reasons.push_back(fmt::format("no sample has ended for {}", MsText(age_ms)));

@@ -24,7 +24,7 @@ TEST(MonitorReasons, ASampleMayTakeItsIntervalAndTheLimit) {
 }
 
 TEST(MonitorReasons, ItNeedsAnRdb) {
-  EXPECT_THAT(Reasons(false, 0), ElementsAre("the rdb is lost"));
+  EXPECT_THAT(Reasons(false, 0), ElementsAre("it is not connected to the rdb"));
 }
 
 }  // namespace

@@ -25,20 +25,21 @@ namespace tickstack::query {
 // `long$() ``. A vector of one item is written `,1`. Attributes are omitted.
 std::string Show(const Value& value);
 
-// Returns a table with the rows of a value, a table or keyed table, as an RDB would capture them.
-// The column `sym` gets the index.
+// Returns a table with the rows of `table`, which may be keyed, as an rdb would capture them. The
+// column `sym` gets an index.
 std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
                                mem::Tier& tier, size_t rows_per_chunk);
 
-// Captured tables, values and one function `.t.echo`, which answers its arguments as a list.
+// An environment with captured tables, values and two functions: `.t.echo` returns its arguments as
+// a list, and `.t.fail` returns an error.
 class TestEnvironment : public Environment {
  public:
   TestEnvironment() : TestEnvironment(mem::MakeDramTier("test")) {}
-  // Captures tables into this tier.
+  // Captures tables into `tier`.
   explicit TestEnvironment(std::unique_ptr<mem::Tier> tier) : tier_(std::move(tier)) {}
 
-  // Captures the table that `expression` evaluates to. Its schema has the name `schema_name`, if
-  // that is not empty.
+  // Captures the table that `expression` evaluates to. `schema_name` is the table's name in its
+  // schema; empty: `name`.
   void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64,
                     std::string_view schema_name = "");
   // Combines captured tables into one, row after row.
@@ -58,8 +59,8 @@ class TestEnvironment : public Environment {
   std::vector<std::string> ValueNames() override;
   ProcessFacts Facts() override { return {5010, "tickstack", {"rdb", "--port", "5010"}, 2, 30}; }
 
-  // Evaluates an expression or another request. Returns the result as by Show, or the error as q
-  // prints it, such as `'type`.
+  // Evaluates an expression or another request. Returns the text of the result from Show, or the
+  // error as q prints it, such as `'type`.
   std::string Ask(std::string_view expression, const Limits& limits = {});
   std::string AskRequest(const Value& request, const Limits& limits = {});
 

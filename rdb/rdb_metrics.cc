@@ -48,14 +48,16 @@ constexpr serve::Metric kOwnMetrics[] = {
     {"tier_overflow_used_bytes", kGauge, "bytes",
      "Bytes in DRAM that did not fit into a memory tier.", kTiers, "overflow_used", "tier"},
     {"connected", kGauge, "", "1 while connected to the tickerplant.", kStats, "connected"},
-    {"live", kGauge, "", "1 if it has all rows of the log and receives new ones.", kStats, "live"},
+    {"live", kGauge, "", "1 if all messages of the log are applied and new ones arrive.", kStats,
+     "live"},
     {"incomplete", kGauge, "", "1 if today's tables lack rows of the log.", kStats, "incomplete"},
     {"applied_messages", kGauge, "messages", "Messages of today's log that are applied.", kStats,
      "seq"},
     {"messages_missing_total", kCounter, "messages",
-     "Messages of a log that could not be read: it is damaged.", kStats, "messages_missing"},
+     "Messages of a log that could not be read because it is damaged.", kStats, "messages_missing"},
     {"upds_refused_total", kCounter, "messages",
-     "Messages that were damaged or had rows of other types.", kStats, "upds_refused"},
+     "Messages that were damaged, or whose rows did not have their table's types.", kStats,
+     "upds_refused"},
     {"upds_unknown_total", kCounter, "messages", "Messages for tables that do not exist.", kStats,
      "upds_unknown"},
     {"rows_refused_total", kCounter, "rows", "Rows that a full tier or table refused.", kStats,
@@ -65,7 +67,8 @@ constexpr serve::Metric kOwnMetrics[] = {
     {"day_ends_total", kCounter, "days", "Days that ended.", kStats, "days_ended"},
     {"day_writes_total", kCounter, "days", "Days that were written to the database.", kStats,
      "days_written"},
-    {"day_backlog", kGauge, "days", "Ended days in memory: not written, or not known to the hdb.",
+    {"day_backlog", kGauge, "days",
+     "Ended days in memory, because they are not written or the hdb does not know them yet.",
      kStats, "days_kept"},
     {"day_errors_total", kCounter, "attempts", "Failed attempts to write a day.", kStats,
      "day_errors"},
@@ -149,7 +152,7 @@ Value TableFigures(const Rdb& rdb) {
 
 void AddSubscription(const serve::StatusFacts& facts, serve::Reasons& reasons) {
   if (facts.NumberOr0(kStats, "connected") == 0) {
-    reasons.emplace_back("the tickerplant is lost");
+    reasons.emplace_back("it is not connected to the tickerplant");
   } else if (facts.NumberOr0(kStats, "live") == 0 && facts.NumberOr0(kStats, "incomplete") == 0) {
     reasons.emplace_back("it is behind: rows of the log are still being read");
   }

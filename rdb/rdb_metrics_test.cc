@@ -55,7 +55,7 @@ TEST_F(RdbReasonsTest, ALiveRdbWithRoomIsReady) { EXPECT_THAT(Reasons(), IsEmpty
 
 TEST_F(RdbReasonsTest, ItNeedsATickerplantUnlessItServesALog) {
   stats_ = Dict({{"connected", 0}, {"live", 0}, {"incomplete", 0}});
-  EXPECT_THAT(Reasons(), ElementsAre("the tickerplant is lost"));
+  EXPECT_THAT(Reasons(), ElementsAre("it is not connected to the tickerplant"));
   EXPECT_THAT(Reasons(/*subscribes=*/false), IsEmpty());
 }
 

@@ -8,9 +8,10 @@
 //   audit denied user=alice host=10.0.0.5:4242 what="publish to quote" withheld=3
 //   audit act user=root host=127.0.0.1:4243 what=".u.endofday" withheld=0
 //
-// Each of the four kinds has a bound of its own: 100 lines at once, and 2 per second after that.
-// `withheld` is the number of lines of the kind that were left out since the last one. So nobody
-// can fill a disk, and a flood of refused logins hides no act. Passwords are never logged.
+// For each of the four kinds, at most 100 lines are written at once, and 2 per second after that.
+// `withheld` is the number of lines of the same kind that were left out since the last one. So
+// clients cannot fill the disk, and many refused logins cannot hide an act. Passwords are never
+// logged.
 //
 // Threads: any.
 
@@ -18,9 +19,13 @@
 
 namespace tickstack::security {
 
+// Logs that a user has logged in. `host` is Connection::peer().
 void AuditLogin(std::string_view user, std::string_view host);
+// Logs that a login was refused.
 void AuditRefused(std::string_view user, std::string_view host, std::string_view reason);
+// Logs that a client tried something that its rights do not allow.
 void AuditDenied(std::string_view user, std::string_view host, std::string_view what);
+// Logs that a client used the right to administer.
 void AuditAct(std::string_view user, std::string_view host, std::string_view what);
 
 }  // namespace tickstack::security

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files with one line `user:password`, mode 0600: how processes of a stack, and programs that run
-// unattended, log in. The password of such a file is never on a command line or in a log.
+// Credentials files: one line `user:password`, mode 0600. Processes of a stack and unattended
+// programs log in with them, so that no password is on a command line.
 
 #include <string>
 
@@ -15,11 +15,12 @@ struct FileCredentials {
   Secret password;
 };
 
-// Errors: those of ReadPrivateFile; kInvalidArgument if the file is not one such line.
+// Reads a credentials file. Errors: those of ReadPrivateFile; kInvalidArgument if the file has
+// other content than this line.
 absl::StatusOr<FileCredentials> LoadCredentials(const std::string& path);
 
-// The same, but if there is no such file, creates it with the user `stack` and a random secret.
-// Processes that do so at the same time get the same secret.
+// Like LoadCredentials, but creates a missing file with the user `stack` and a random secret.
+// Processes that do this at the same time get the same secret.
 absl::StatusOr<FileCredentials> LoadOrCreateCredentials(const std::string& path);
 
 }  // namespace tickstack::security

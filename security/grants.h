@@ -1,7 +1,6 @@
 #pragma once
 
-// What a user may do, as the users file says it: the user's own keys and those of its groups
-// together. A value, without sockets or files.
+// What the users file allows a user: the user's own keys together with those of its groups.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +11,9 @@
 
 namespace tickstack::security {
 
-// A set of names; `*` in the file is all of them.
+// A set of names of tables or symbols.
 struct NameSet {
-  bool all = false;
+  bool all = false;  // True for `*` in the file: all names are in the set.
   std::set<std::string, std::less<>> names;
 
   bool Has(std::string_view name) const { return all || names.contains(name); }
@@ -26,27 +25,26 @@ struct NameSet {
 struct Grants {
   NameSet publish;  // Tables.
   NameSet query;    // Tables.
-  // Symbols by table. The table `*` is every table.
+  // The symbols that may be subscribed to, by table. The table `*` stands for every table.
   std::map<std::string, NameSet, std::less<>> subscribe;
   bool administer = false;
-  // Limits on queries and other requests; 0: none.
-  int64_t query_timeout_ns = 0;
-  size_t query_max_bytes = 0;
-  double requests_per_second = 0;
+  int64_t query_timeout_ns = 0;    // Time limit of a query; 0: none.
+  size_t query_max_bytes = 0;      // Memory limit of a query; 0: none.
+  double requests_per_second = 0;  // Limit of requests; 0: none.
 
-  // Adds what the others allow, without their limits.
+  // Adds the rights in `other`, but not its limits.
   void AddRights(const Grants& other);
-  // Sets limits that are not set, and lowers those that are higher.
+  // Sets each limit to the smaller one of this and `other`; 0 is no limit.
   void TakeLimits(const Grants& other);
 
-  // Returns the symbols of a table that may be subscribed to; empty: the table may not.
+  // Returns the symbols of a table that the user may subscribe to; empty: none.
   NameSet SymbolsOf(std::string_view table) const;
-  // True if all symbols of all tables may be subscribed to: what a log contains.
+  // True if the user may subscribe to all symbols of all tables, and so may read a log.
   bool SubscribesToAll() const;
   bool operator==(const Grants&) const = default;
 };
 
-// Every right, without limits: what the stack's own processes have.
+// Returns every right without limits, as the stack's own processes have them.
 Grants AllGrants();
 
 }  // namespace tickstack::security

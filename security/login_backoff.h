@@ -1,18 +1,20 @@
 #pragma once
 
-// How long failed logins keep further attempts away.
+// Refuses logins for a while after several have failed.
 //
-//   counted by              free   then a pause of      at most
-//   user and address           5   1 s, doubling        60 s
-//   address                   20   1 s, doubling        60 s     not for addresses of this machine
-//   user                     100   1 s, doubling         5 s     not for a known password
+//   failures are counted by   first pause after   its length      longest pause
+//   user and address          5 failures          1 s, doubling   60 s
+//   address                   20 failures         1 s, doubling   60 s
+//   user                      100 failures        1 s, doubling   5 s
 //
-// A pause begins with the last failure. A right password ends the first kind. Counts that are 10
-// minutes old are forgotten. A password that this process verified a moment ago is not kept away by
-// failures of others elsewhere, so that a guesser cannot lock a user out who works.
+// A pause begins with the last failure, and each further failure doubles its length. A right
+// password resets the count by user and address. A count is forgotten 10 minutes after its last
+// failure. Addresses of this machine have no pauses by address. A password that this process has
+// verified recently has no pauses by user, so that somebody who guesses passwords cannot lock out
+// the user.
 //
-// Unknown users are counted like known ones: the pauses do not tell which of them exist. Memory is
-// bounded; when it is full, the oldest count goes.
+// Unknown users are counted like known ones, so that pauses do not show which users exist. Memory
+// is bounded: a new count replaces the oldest one.
 //
 // Threads: one at a time.
 
@@ -30,8 +32,8 @@ class LoginBackoff {
  public:
   static constexpr size_t kCountsMax = 10'000;
 
-  // Returns how long the user must wait for its next attempt; 0: not at all. `known`: the password
-  // is one that was verified before.
+  // Returns how long logins of the user from the address are refused; 0: they are not. `known` is
+  // true if the password was verified recently.
   int64_t WaitNs(std::string_view user, std::string_view address, bool known, int64_t now_ns) const;
   void OnFailure(std::string_view user, std::string_view address, int64_t now_ns);
   void OnSuccess(std::string_view user, std::string_view address);
@@ -51,7 +53,7 @@ class LoginBackoff {
   StringMap<Count> counts_;
 };
 
-// Returns the address in a connection's name: `10.0.0.5` of `10.0.0.5:4242 by http`, `unix`.
+// Returns the address in the name of a peer: `10.0.0.5` for `10.0.0.5:4242 by http`, or `unix`.
 std::string AddressInPeer(std::string_view peer);
 
 }  // namespace tickstack::security

@@ -1,20 +1,20 @@
 #pragma once
 
-// The one check of logins: kdb+ IPC, HTTP basic, bearer tokens and WebSockets all come here.
+// Verifies all logins: by kdb+ IPC, HTTP basic authentication, bearer token or WebSocket.
 //
-//   server's thread   Check: back-off, cache of verified passwords --> refused, or let in, at once
-//                              | password not known
+//   server's thread   Check: back-off, cache of verified passwords --> verdict at once
+//                              | password not in the cache
 //   worker            argon2id, one at a time, at nice value 10     --> verdict, audit log
 //                     once a second: has the users file changed?
 //
 // Argon2id takes about 0.1 s and 64 MiB, so it never runs on a server's thread, and one at a time
-// bounds its memory. Attempts with the same user and password share one verification. A password
-// that was verified is known for 10 minutes: the cache has a keyed hash of it under a key that only
-// this process has, so it is of no use elsewhere.
+// bounds its memory. Attempts with the same user and password share one verification. A verified
+// password is in the cache for 10 minutes. The cache contains keyed hashes with a key that only
+// this process has, so nobody else can use them.
 //
-// An unknown user's password is verified against the hash of another user, and the result is not
-// used: the time of an answer does not tell which users exist. The hashes must cost the same for
-// that, as those that `tickstack user` writes do.
+// The password of an unknown user is verified against the hash of another user, and the result is
+// ignored. So the time of an answer does not show which users exist, if all hashes cost the same.
+// The hashes that `tickstack user` writes do.
 //
 // The user `stack` has the rights of all others and a random secret of 256 bits, which needs no
 // slow hash and no back-off.
@@ -49,24 +49,25 @@ struct LoginCheckOptions {
   std::string users;                   // Path of the users file.
   std::optional<Secret> stack_secret;  // nullopt: the user `stack` cannot log in.
   int64_t known_ns = 600 * kNsPerSecond;
-  size_t known_max = 1024;    // Passwords that are known at a time.
-  size_t waiting_max = 32;    // Verifications that wait; further ones are refused.
-  size_t waiting_of_one = 8;  // The same, of one address.
+  size_t known_max = 1024;    // Passwords in the cache; the oldest ones are dropped.
+  size_t waiting_max = 32;    // Verifications that may wait; further logins are refused.
+  size_t waiting_of_one = 8;  // Verifications that may wait for logins from one address.
 };
 
 class LoginCheck final : public wire::Authenticator {
  public:
   // Reads the users file and starts the worker. Errors: those of LoadUsers.
   static absl::StatusOr<std::shared_ptr<LoginCheck>> Open(LoginCheckOptions options);
-  ~LoginCheck() override;  // Waits for the verification that is running. Others get no verdict.
+  // Waits for the verification that is running. Logins that wait get no verdict.
+  ~LoginCheck() override;
   LoginCheck(const LoginCheck&) = delete;
   LoginCheck& operator=(const LoginCheck&) = delete;
 
   void Check(wire::Login login, Verdict verdict) override;
 
-  // Reads the users file if it has changed. Connections of users whose entry changed lose their
-  // rights (ClientRights::is_current). A file that cannot be read leaves everything as it is, with
-  // an error in the log. The worker calls it once a second.
+  // Reads the users file if it has changed. Connections of users whose entry has changed lose their
+  // rights (ClientRights::is_current). If the file cannot be read, logs an error and keeps all
+  // rights. The worker calls this once per second.
   void ReloadIfChanged();
 
  private:
@@ -79,13 +80,13 @@ class LoginCheck final : public wire::Authenticator {
     std::string peer;
     Verdict verdict;
   };
-  // One verification, and all who wait for it.
+  // One verification, and the login attempts that wait for it.
   struct Job {
     std::string key;
     std::string user;
     std::string password;
     std::string hash;
-    std::string address;  // The first attempt's.
+    std::string address;  // The address of the first attempt.
     std::vector<Attempt> attempts;
   };
 

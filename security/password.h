@@ -2,7 +2,7 @@
 
 // Passwords: salted hashes by libsodium's argon2id, and random secrets.
 //
-// A hash is a text that names its own cost, such as `$argon2id$v=19$m=65536,t=2,p=1$SALT$HASH`:
+// A hash is a text that contains its own cost. `$argon2id$v=19$m=65536,t=2,p=1$SALT$HASH` costs
 // 64 MiB of memory and two passes, about 0.1 s of a core.
 
 #include <cstddef>
@@ -20,8 +20,8 @@ inline constexpr size_t kUserNameBytesMax = 64;
 
 // Returns kInvalidArgument unless the name has 1 to 64 letters, digits, `.`, `-` and `_`.
 absl::Status CheckUserName(std::string_view name);
-// Returns kInvalidArgument unless the password has 1 to 1024 bytes, none of which is a control
-// character: kdb+'s handshake would cut it there.
+// Returns kInvalidArgument unless the password has 1 to 1024 bytes without control characters, at
+// which kdb+'s handshake could cut it.
 absl::Status CheckPassword(std::string_view password);
 
 struct HashCost {
@@ -29,22 +29,22 @@ struct HashCost {
   uint64_t passes = 2;
 };
 
-// Returns a hash with a new salt. Blocks for the hash's time. kInvalidArgument: see CheckPassword.
-// kResourceExhausted if the memory is not there.
+// Returns a hash with a new salt. Blocks for the time that the hash costs. Errors: those of
+// CheckPassword; kResourceExhausted if the memory cannot be allocated.
 absl::StatusOr<std::string> HashPassword(std::string_view password, const HashCost& cost = {});
 
-// Returns the cost of a hash. kInvalidArgument if the text is no argon2id hash, or one of more than
-// 1 GiB or 16 passes, which every login would pay.
+// Returns the cost of a hash. kInvalidArgument if the text is not an argon2id hash, or if each
+// login would need more than 1 GiB or 16 passes.
 absl::StatusOr<HashCost> CostOfHash(std::string_view hash);
 
-// True if the hash is the password's. Blocks for the hash's time, whatever the result. Threads:
-// any.
+// True if the hash was made from this password. Blocks for the time that the hash costs, whatever
+// the result. Threads: any.
 bool VerifyPassword(const std::string& hash, std::string_view password);
 
 // Returns 256 random bits as 43 letters, digits, `-` and `_`.
 std::string RandomSecret();
 
-// Overwrites a text in a way that the compiler does not leave out, and empties it.
+// Overwrites the bytes of a text, which the compiler cannot optimize away, and empties it.
 void Wipe(std::string& text);
 
 }  // namespace tickstack::security

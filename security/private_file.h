@@ -1,6 +1,7 @@
 #pragma once
 
-// Files with secrets: read only if others cannot read or change them, and written as a whole.
+// Files with secrets. They are read only if their mode and owner keep other users away, and they
+// are always replaced in one step.
 
 #include <sys/types.h>
 
@@ -13,11 +14,11 @@
 
 namespace tickstack::security {
 
-// What must not be set in a file's mode.
+// Bits that a file's mode must not have.
 inline constexpr mode_t kOwnerOnly = 0077;           // Expected: 0600.
 inline constexpr mode_t kOwnerAndGroupReads = 0027;  // Expected: 0600 or 0640.
 
-// What tells one version of a file from another.
+// Differs between two versions of a file.
 struct FileStamp {
   int64_t modified_ns = 0;
   int64_t bytes = 0;
@@ -25,19 +26,21 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// kNotFound if there is no such file.
+// Returns the stamp of a file. kNotFound if there is no such file.
 absl::StatusOr<FileStamp> StampOf(const std::string& path);
 
-// Returns the text of a regular file of at most 16 MiB. kFailedPrecondition, with the mode and what
-// to do, if its mode has a bit of `forbidden`, or its owner is neither this user nor root.
+// Returns the text of a file. Errors: kFailedPrecondition, with what to do, if the mode has a bit
+// of `forbidden`, the owner is neither this user nor root, or it is not a regular file;
+// kResourceExhausted if it has more than 16 MiB.
 absl::StatusOr<std::string> ReadPrivateFile(const std::string& path, mode_t forbidden);
 
 // Replaces a file, or creates it with mode 0600. A replaced file keeps its owner, group and mode.
-// The text is on the disk when this returns; a crash leaves the old file or the new one.
+// The new text is durable when this returns. A crash before that leaves the old file or the new
+// one.
 absl::Status WritePrivateFile(const std::string& path, std::string_view text);
 
-// Creates a file with mode 0600, whole or not at all. kAlreadyExists if there is one, which it
-// leaves as it is.
+// Creates a file with mode 0600. It never exists with only a part of the text. kAlreadyExists if
+// there is a file, which is not changed.
 absl::Status CreatePrivateFile(const std::string& path, std::string_view text);
 
 }  // namespace tickstack::security

@@ -8,13 +8,14 @@
 
 namespace tickstack::security {
 
-// A copy of some bytes in locked memory between guard pages, without a part in core dumps, which is
-// wiped when it is freed. Where the limit on locked memory is too low, it is not locked; all else
-// holds. Threads: const calls from any.
+// A copy of some bytes in locked memory between guard pages. Core dumps omit this memory, and it is
+// wiped before it is freed. It is not locked if the limit on locked memory (RLIMIT_MEMLOCK) is too
+// low. Threads: const calls from any.
 class Secret {
  public:
-  // Ends the process if there is no memory.
+  // Ends the process if the memory cannot be allocated.
   explicit Secret(std::string_view bytes);
+  // Returns random bytes.
   static Secret Random(size_t bytes);
   Secret(Secret&& other) noexcept;
   Secret& operator=(Secret&& other) noexcept;

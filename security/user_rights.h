@@ -20,8 +20,8 @@
 
 namespace tickstack::security {
 
-// The rights of one user. All connections of the user share one object until the users file says
-// something else about it. Threads: any.
+// The rights of one user. All connections of the user share one object, until the user's entry in
+// the users file changes. Threads: any.
 class UserRights final : public wire::ClientRights {
  public:
   UserRights(std::string user, Grants grants);
@@ -55,9 +55,9 @@ class Access {
     return rights_ == nullptr ? std::string_view() : std::string_view(rights_->user());
   }
 
-  // Return kPermissionDenied, with `access:`, the user and what is missing.
+  // These checks return kPermissionDenied with `access:`, the user and the missing right.
   absl::Status MayPublish(std::string_view table) const;
-  // The symbols are those of a request; an empty range is all of them.
+  // `symbols` are those of the request; an empty range stands for all symbols.
   template <typename Symbols>
   absl::Status MaySubscribe(std::string_view table, const Symbols& symbols) const;
   absl::Status MaySubscribeToAll(std::string_view what) const;
@@ -66,10 +66,11 @@ class Access {
   absl::Status MayAdminister(std::string_view what) const;
   // True if the user may publish to some table.
   bool PublishesAnything() const;
-  // `limit:` if the user has sent more requests per second than it may.
+  // Counts a request. kResourceExhausted with `limit:` if the user has sent more requests per
+  // second than it may.
   absl::Status TakeRequest(int64_t now_ns) const;
 
-  // Returns the error for something that the client may not do, and logs it.
+  // Logs that the client may not do `what`, and returns the error for it.
   absl::Status Deny(std::string_view what) const;
 
  private:

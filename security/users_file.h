@@ -16,8 +16,9 @@
 //   publish = ["orders"]
 //   administer = true
 //
-// A user has its own rights and those of its groups. A limit of its own replaces those of the
-// groups, of which the smallest holds. docs/operating/security.md explains each key.
+// A user has its own rights and those of its groups. A user's own limit replaces the limits of its
+// groups. If several groups have a limit, the smallest applies. docs/operating/security.md explains
+// each key.
 
 #include <map>
 #include <string>
@@ -28,18 +29,18 @@
 
 namespace tickstack::security {
 
-// The user as which the processes of a stack log in at each other. It has no entry in the file.
+// Processes of a stack log in to each other as this user. It has no entry in the file.
 inline constexpr std::string_view kStackUser = "stack";
 
 struct User {
-  std::string password;  // The hash.
+  std::string password;  // Its hash.
   Grants grants;
   bool operator==(const User&) const = default;
 };
 
 using Users = std::map<std::string, User, std::less<>>;
 
-// Parses the text of a users file. kInvalidArgument, with `name`, line, column and key.
+// Parses the text of a users file. Errors: kInvalidArgument, with `name`, line, column and key.
 absl::StatusOr<Users> ParseUsers(std::string_view text, std::string_view name);
 // Reads a users file. Errors: those of ReadPrivateFile and ParseUsers.
 absl::StatusOr<Users> LoadUsers(const std::string& path);

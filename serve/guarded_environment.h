@@ -1,7 +1,7 @@
 #pragma once
 
-// A process's environment as one client may use it: tables that it may not query are not there, and
-// functions that change the process need the right to administer.
+// A process's environment with the rights of one client. Tables that the client may not query do
+// not exist in it, and functions that change the process need the right to administer.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace tickstack::serve {
 
-// Threads: as query::Environment. Both arguments must outlive it.
+// Both arguments of the constructor must outlive it. Threads: as query::Environment.
 class GuardedEnvironment final : public query::Environment {
  public:
   GuardedEnvironment(query::Environment& process, const security::Access& access)

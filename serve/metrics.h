@@ -1,18 +1,18 @@
 #pragma once
 
-// The metrics of a process: a table of what it exports, and their text in Prometheus' format. What
-// /metrics serves and docs/metrics.md lists both follow from the tables.
+// The metrics of a process. Each kind of process has a table of Metric, from which the text of
+// /metrics and the page docs/metrics.md are made.
 //
-// A metric is derived from what the process's own statistics functions answer, such as
-// `.u.stats[]` of a tickerplant, so that both always agree. A row names the function and the entry
+// The values come from the answers of the process's own statistics functions, such as `.u.stats[]`
+// of a tickerplant, so that both always agree. A Metric names the function (`source`) and the part
 // of its answer:
 //
-//   answer          value                              samples
-//   a dictionary    its entry `key`, a number          one
-//   the same        its entry `key`, a symbol          one: 1, labelled with it
-//   the same        its entry `key`, a dictionary      one by its keys
-//   the same        all its entries, if `key` is ""    one by its keys
-//   a table         its column `key`                   one by its column `label`
+//   answer       part of the answer               samples
+//   dictionary   the number at `key`              one
+//   dictionary   the symbol at `key`              one with value 1 and the symbol as label
+//   dictionary   the dictionary at `key`          one for each of its keys, as label
+//   dictionary   all entries, if `key` is empty   one for each key, as label
+//   table        the column `key`                 one for each row; labels from the column `label`
 
 #include <cstdint>
 #include <optional>
@@ -32,11 +32,12 @@ std::string_view NameOf(MetricType type);
 struct Metric {
   std::string_view name;  // Without the prefix, which is `tickstack_ROLE_`.
   MetricType type;
-  std::string_view unit;    // Unit of the exported value: seconds, bytes, rows.
-  std::string_view help;    // One sentence.
-  std::string_view source;  // The function, or the name of the durations.
-  std::string_view key = {};
-  std::string_view label = {};  // Empty: one sample without a label.
+  std::string_view unit;  // Unit of the exported value: seconds, bytes, rows.
+  std::string_view help;  // One sentence, understood without those of other metrics.
+  // Name of the statistics function; for a histogram, the source of its Durations.
+  std::string_view source;
+  std::string_view key = {};    // Part of the answer; see above.
+  std::string_view label = {};  // Name of the label; empty: one sample without a label.
   double scale = 1;             // Exported units per unit of the answer: 1e-3 for ms.
 };
 
@@ -59,11 +60,11 @@ struct StatusFacts {
   std::vector<Answer> answers;
   std::vector<Durations> durations;
 
-  // nullptr if there is no such answer.
+  // Returns the answer of a function; nullptr if it is not among the facts.
   const Value* Find(std::string_view source) const;
   // Returns an entry of a dictionary; nullopt if it is missing, null, or no number.
   std::optional<double> Number(std::string_view source, std::string_view key) const;
-  // The same, 0 if there is no number.
+  // Like Number, but returns 0 if there is no number.
   double NumberOr0(std::string_view source, std::string_view key) const {
     return Number(source, key).value_or(0);
   }
@@ -75,7 +76,7 @@ struct StatusFacts {
 
 // Returns the entries of a dictionary from symbols to numbers, without those that are null.
 std::vector<NamedNumber> NumbersIn(const Value& dictionary);
-// Returns the column `key` of a table, by its column of symbols `label`.
+// Returns the numbers in the column `key` of a table, with the names in its column `label`.
 std::vector<NamedNumber> NumbersIn(const Value& table, std::string_view label,
                                    std::string_view key);
 
@@ -87,7 +88,7 @@ inline constexpr size_t kSamplesMax = 1000;
 void AppendMetrics(std::span<const Metric> metrics, std::string_view prefix,
                    const StatusFacts& facts, std::string& text);
 
-// Returns a list of the metrics as a table in Markdown.
+// Returns a table in Markdown with a row for each metric.
 std::string MarkdownTable(std::span<const Metric> metrics, std::string_view prefix);
 
 }  // namespace tickstack::serve

@@ -31,7 +31,7 @@ constexpr Metric kCommonMetrics[] = {
     {"process_cpu_seconds_total", kCounter, "seconds", "Processor time of all threads.", kProcess,
      "cpu_s"},
     {"process_resident_memory_bytes", kGauge, "bytes",
-     "Resident memory, with the touched pages of mapped files.", kProcess, "resident_bytes"},
+     "Resident memory, including resident pages of mapped files.", kProcess, "resident_bytes"},
     {"process_start_time_seconds", kGauge, "seconds", "Unix time at which the process started.",
      kProcess, "start_s"},
 };

@@ -26,14 +26,14 @@ constexpr std::array<Metric, 10> QueryMetrics(std::string_view stats) {
        "queries_cancelled"},
       {"queries_waiting", kGauge, "queries", "Queries that wait for a thread.", stats,
        "queries_waiting"},
-      {"queries_running", kGauge, "queries", "Queries that run.", stats, "queries_running"},
+      {"queries_running", kGauge, "queries", "Queries that are running.", stats, "queries_running"},
       {"query_seconds", kHistogram, "seconds",
        "Time from a query's arrival until its answer was ready.", kQueryDurations},
       {"clients", kGauge, "clients", "Connected clients.", stats, "clients"},
       {"clients_cut_off_total", kCounter, "clients",
        "Clients that were disconnected because they did not read answers.", stats,
        "clients_cut_off"},
-      {"unread_bytes", kGauge, "bytes", "Answers that clients have not read.", stats,
+      {"unread_bytes", kGauge, "bytes", "Bytes of answers that clients have not read.", stats,
        "unread_bytes"},
   }};
 }

@@ -18,7 +18,7 @@ class RecordReader {
  public:
   explicit RecordReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  // False if the bytes end before the value does.
+  // Reads a number. False if the bytes end before the number does; this holds for each function.
   template <typename T>
     requires std::is_arithmetic_v<T>
   bool Read(T* value) {
@@ -27,6 +27,7 @@ class RecordReader {
     rest_ = rest_.subspan(sizeof(T));
     return true;
   }
+  // Reads bytes that AppendBytes wrote. The result points into the bytes of the constructor.
   bool ReadBytes(std::span<const std::byte>* bytes) {
     uint32_t size = 0;
     if (!Read(&size) || rest_.size() < size) return false;
@@ -34,6 +35,7 @@ class RecordReader {
     rest_ = rest_.subspan(size);
     return true;
   }
+  // Reads text that AppendBytes wrote.
   bool ReadText(std::string* text) {
     std::span<const std::byte> bytes;
     if (!ReadBytes(&bytes)) return false;
@@ -46,7 +48,7 @@ class RecordReader {
   std::span<const std::byte> rest_;
 };
 
-// Appends the size and the bytes, which ReadBytes or ReadText reads.
+// Appends the number of bytes, then the bytes. ReadBytes and ReadText read them.
 inline void AppendBytes(std::span<const std::byte> bytes, ByteBuffer& to) {
   to.AppendLittle(static_cast<uint32_t>(bytes.size()));
   to.Append(bytes);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides which clients may log in at a server, and with which rights. The wire only carries the
-// rights: security/ has the policy.
+// Interface of what decides which clients may log in to a server, and with which rights. This
+// folder only attaches the rights to connections; security/ implements the interface.
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@ namespace tickstack::wire {
 class ClientRights {
  public:
   virtual ~ClientRights() = default;
-  // False once the user has other rights, or none: the server then closes the connection, and the
+  // False after the rights of the user have changed. The server then closes the connection, and the
   // client gets its new rights when it logs in again.
   virtual bool is_current() const = 0;
 };
@@ -22,15 +22,15 @@ class ClientRights {
 struct Login {
   std::string user;
   std::string password;
-  std::string peer;  // As Connection::peer().
+  std::string peer;  // What Connection::peer() returns.
 };
 
 class Authenticator {
  public:
   using Verdict = std::function<void(std::shared_ptr<const ClientRights>)>;
   virtual ~Authenticator() = default;
-  // Calls `verdict` once, from any thread, perhaps before it returns; with nullptr to refuse the
-  // client. Called on the server's thread, which it must not block.
+  // Called on the server's thread, which it must not block. Calls `verdict` once, from any thread
+  // and perhaps before it returns, with the client's rights or with nullptr to refuse the client.
   virtual void Check(Login login, Verdict verdict) = 0;
 };
 

@@ -79,8 +79,7 @@ class EventLoop {
   Network* network_;
 };
 
-// A timer of a loop. Destroying or restarting it cancels a pending call; do so on the loop's
-// thread.
+// A timer of a loop. Destroying or restarting it cancels a pending call. Threads: the loop's.
 class Timer {
  public:
   explicit Timer(EventLoop& loop);

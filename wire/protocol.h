@@ -39,7 +39,7 @@ inline constexpr std::string_view kCloser = ".u.closer";
 inline constexpr std::string_view kClosing = ".u.closing";
 inline constexpr std::string_view kClosed = ".u.closed";
 
-// What the tickerplant tells about itself; the first six are kdb+tick's.
+// Values and functions that describe the tickerplant. All but the last two are kdb+tick's.
 inline constexpr std::string_view kPublishedCount = ".u.i";
 inline constexpr std::string_view kLoggedCount = ".u.j";
 inline constexpr std::string_view kLogPath = ".u.L";

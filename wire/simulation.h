@@ -6,8 +6,8 @@
 //   Client client(simulation.loop(), ...);
 //   EXPECT_TRUE(simulation.RunUntil([&] { return client.connection() != nullptr; }, 1h));
 //
-// An hour of pauses and retries takes no longer than the work that is done in it, and each run is
-// the same as the one before. Threads: one.
+// Simulated pauses take no real time, so an hour of retries runs as fast as the program can work.
+// Every run is the same. Threads: one.
 
 #include <chrono>
 #include <cstdint>

@@ -1,17 +1,17 @@
 #pragma once
 
-// The pages for monitoring systems on the port of every process, and how HTTP's thread gets them.
+// The pages for monitoring systems that every process serves on its port. HTTP's thread makes them.
 //
 //   GET /metrics   statistics in Prometheus' text format
-//   GET /healthz   200 if the process lives and its loop responds, else 503
-//   GET /readyz    200 if it does its work, else 503 and a line for each reason
+//   GET /healthz   200 if the process's event loops respond, else 503
+//   GET /readyz    200 if the process is ready, else 503 and a line for each reason
 //
 //   HTTP's thread   Ask ------.                         .--> render the page, respond
 //   process's loop            '--> Collect: copy numbers'
 //
-// The loop only copies its statistics, some microseconds of work. The page's text, and whatever
-// asks the kernel about files, is made on HTTP's thread. A loop that does not answer in time is a
-// page of its own: 503.
+// The process's loop only copies its statistics, which takes some microseconds. HTTP's thread makes
+// the page's text, and asks the kernel about files if necessary. If the loop does not answer in
+// time, every page has status 503 and says so.
 
 #include <chrono>
 #include <cstdint>
@@ -29,50 +29,51 @@ namespace tickstack::wire {
 
 enum class StatusPage : uint8_t { kMetrics, kAlive, kReady };
 
-// Returns the page at a request's target, without regard to its query; nullopt for other targets.
+// Returns the page for a request's target, whose query is ignored; nullopt for other targets.
 std::optional<StatusPage> StatusPageAt(std::string_view target);
 std::string_view ContentTypeOf(StatusPage page);
 
 struct StatusReply {
-  bool ok = true;  // False: the response has status 503.
+  bool ok = true;  // False: the response has status 503, not 200.
   std::string text;
 };
 
-// A process's side of the pages.
+// Implemented by a process: provides its statistics for the pages.
 class StatusSource {
  public:
   using Render = std::function<StatusReply()>;
   virtual ~StatusSource() = default;
-  // Called on the loop of the process's server, whose rows wait meanwhile. Returns a function that
-  // renders the page, which is called on another thread and may refer only to what outlives the
-  // server.
+  // Called on the loop of the process's server, so rows wait until it returns. Returns a function
+  // that renders the page. This function is called on another thread, and may refer only to objects
+  // that outlive the server.
   virtual Render Collect(StatusPage page) = 0;
 };
 
-// Asks a process for its pages. Threads: the loop of HTTP. Close it before the source is destroyed.
+// Requests pages from a process. Threads: the loop of HTTP. Close it before the source is
+// destroyed.
 class StatusDesk {
  public:
   using Done = std::function<void(StatusReply)>;
-  // A loop that has not answered after this time does not respond.
+  // After this time, a loop without an answer counts as one that does not respond.
   static constexpr std::chrono::milliseconds kAnswerWithin{2'000};
 
-  // `source` may be nullptr: the process has no such pages.
+  // `source` is nullptr if the process has no such pages.
   StatusDesk(EventLoop& loop, StatusSource* source, EventLoop* process_loop);
   ~StatusDesk();
   StatusDesk(const StatusDesk&) = delete;
   StatusDesk& operator=(const StatusDesk&) = delete;
 
   bool has_pages() const { return source_ != nullptr && process_loop_ != nullptr; }
-  // Calls `done` once, from the loop, unless the desk is closed first.
+  // Calls `done` once, on the loop, unless the desk is closed first.
   void Ask(StatusPage page, Done done);
-  // Forgets all questions. Answers that are under way are dropped.
+  // Drops all questions. Their `done` is not called.
   void Close();
 
  private:
-  // Where the process's loop leaves its answers.
+  // Shared with tasks on the process's loop, which may run after the desk is closed.
   struct Mailbox {
     std::mutex mutex;
-    StatusDesk* desk;  // Guarded by mutex; nullptr: closed.
+    StatusDesk* desk;  // Guarded by mutex; nullptr after Close.
   };
   struct Question {
     Question(EventLoop& loop, Done when_done) : timer(loop), done(std::move(when_done)) {}

@@ -1,6 +1,7 @@
 #pragma once
 
-// Certificates and keys for TLS, by OpenSSL. TLS 1.2 and newer, with OpenSSL's default ciphers.
+// Certificates, keys and sessions of TLS. OpenSSL implements them: TLS 1.2 and newer, with its
+// default ciphers.
 
 #include <cstdint>
 #include <memory>
@@ -21,24 +22,27 @@ struct SslDeleter {
 using SslSession = std::unique_ptr<ssl_st, SslDeleter>;
 
 struct TlsServerOptions {
-  std::string certificate = {};  // PEM: the certificate, and those of its issuers up to the root.
-  std::string key = {};          // PEM, without a password.
-  // PEM: clients must have a certificate that one of these has signed. Empty: they need none.
+  // Path of a PEM file: the certificate, then those of its issuers up to the root.
+  std::string certificate = {};
+  // Path of a PEM file: the private key, without a password.
+  std::string key = {};
+  // Path of a PEM file: clients must have a certificate signed by one of its certificates. Empty:
+  // clients need no certificate.
   std::string client_ca = {};
 };
 
-// Makes sessions for accepted clients. Looks once a second, when a client comes, whether the files
-// have changed, so a renewed certificate needs no restart. If the new ones cannot be used, that is
-// logged, and the old ones stay.
+// Makes sessions for accepted clients. When a client connects, checks at most once per second
+// whether the files have changed, so a renewed certificate needs no restart. If the new files
+// cannot be used, logs an error and continues with the old certificate.
 //
 // Threads: any.
 class TlsServerContext {
  public:
-  // kInvalidArgument, with the file, if it cannot be read, has no certificate or key, or the two do
-  // not belong together.
+  // Reads the files. Errors: kInvalidArgument, with the file, if it cannot be read, has no
+  // certificate or key, or the key is not that of the certificate.
   static absl::StatusOr<std::shared_ptr<TlsServerContext>> Load(const TlsServerOptions& options);
 
-  SslSession NewSession();  // nullptr: no memory.
+  SslSession NewSession();  // nullptr if the memory cannot be allocated.
 
  private:
   using Context = std::shared_ptr<ssl_ctx_st>;
@@ -49,31 +53,32 @@ class TlsServerContext {
 
   const TlsServerOptions options_;
   std::mutex mutex_;
-  Context context_;   // Guarded by mutex_, as are the next two.
-  int64_t files_ns_;  // When the newest of the files was changed.
-  int64_t looked_ns_ = 0;
+  Context context_;        // Guarded by mutex_, like files_ns_ and looked_ns_.
+  int64_t files_ns_;       // When the newest of the files was changed.
+  int64_t looked_ns_ = 0;  // When that was last checked, monotonic.
 };
 
 struct TlsClientOptions {
-  // PEM: a server's certificate must be signed by one of these. Empty: by one that the system
-  // trusts.
+  // Path of a PEM file: a server's certificate must be signed by one of its certificates. Empty: by
+  // one that the system trusts.
   std::string ca = {};
-  // The name that a server's certificate must have. Empty: the host of the address, a name or an
-  // IP address.
+  // The name that a server's certificate must have. Empty: the host of the address, which is a name
+  // or an IP address.
   std::string server_name = {};
-  // PEM: for servers that require a certificate. Empty: none.
+  // Path of a PEM file with this client's certificate, for servers that require one. Empty: none.
   std::string certificate = {};
+  // Path of a PEM file with the private key of `certificate`.
   std::string key = {};
 
   bool is_set() const { return !ca.empty() || !server_name.empty() || !certificate.empty(); }
 };
 
-// How this process's clients connect to addresses that ask for TLS. Call it before threads start.
-// Without it, the defaults apply. kInvalidArgument as above.
+// Sets how this process connects to addresses with TLS. Call it before threads start; without a
+// call, the defaults apply. Errors: those of TlsServerContext::Load.
 absl::Status SetTlsClientOptions(const TlsClientOptions& options);
 
-// A session for a connection to `host`. It fails unless the server's certificate is valid for it.
-// Threads: any.
+// Returns a session for a connection to `host`. Its handshake fails unless the server's certificate
+// is valid for that host. Threads: any.
 absl::StatusOr<SslSession> NewTlsClientSession(const std::string& host);
 
 }  // namespace tickstack::wire

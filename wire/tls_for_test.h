@@ -1,6 +1,6 @@
 #pragma once
 
-// Certificates for tests, made anew in a temporary folder.
+// Certificates for tests, made in a temporary folder.
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
@@ -30,8 +30,8 @@ class TestCertificates {
 
   std::string ca() const { return Path("root", "pem"); }
   std::string other_ca() const { return Path("other_root", "pem"); }
-  // Writes NAME.pem and NAME.key: a certificate for `names`, as `IP:127.0.0.1,DNS:localhost`, that
-  // is valid until `seconds` from now.
+  // Writes NAME.pem and NAME.key: a certificate for `names`, such as `IP:127.0.0.1,DNS:localhost`,
+  // that expires `seconds` from now.
   TlsServerOptions Issue(const std::string& name, const std::string& names,
                          long seconds = 3600) const {
     Make(name, names, seconds);
@@ -59,7 +59,7 @@ class TestCertificates {
     X509_EXTENSION_free(extension);
   }
 
-  // `names` empty: a root, which signs itself.
+  // Makes a certificate that root_ signs, or if `names` is empty, a root that signs itself.
   Issued Make(const std::string& name, const std::string& names, long seconds) const {
     Issued made{Key(EVP_EC_gen("P-256"), EVP_PKEY_free), Certificate(X509_new(), X509_free)};
     X509* const certificate = made.certificate.get();

@@ -1,6 +1,6 @@
 #pragma once
 
-// TLS between a connection and its stream: a Transport over another one.
+// TLS between a connection and its socket: a Transport over another Transport.
 //
 //   Connection, Server, HttpStream
 //   ------------------------------ Transport: plain bytes
@@ -8,11 +8,11 @@
 //   ------------------------------ Transport: encrypted bytes
 //   SocketTransport
 //
-// A listener knows by the first byte what a client speaks: a TLS session begins with 0x16, which no
-// kdb+ login and no HTTP request begins with. So one port serves both, as kdb+'s does.
+// A listener decides by the first byte whether a client uses TLS: a TLS session begins with 0x16,
+// and neither a kdb+ login nor an HTTP request does. So one port serves both, as kdb+'s does.
 //
-// Encrypted bytes that the socket does not take at once wait here, at most 1 MiB of them for a
-// connection; until they have left, TryWrite takes nothing.
+// A connection keeps the encrypted bytes that the socket does not accept at once, about 0.5 MiB at
+// most. TryWrite accepts no bytes until they are sent.
 //
 // Threads: the loop's.
 
@@ -30,13 +30,13 @@ enum class TlsUse : uint8_t {
   kRequired,  // Clients that do not begin a TLS session are disconnected.
 };
 
-// Returns a listener whose clients may or must use TLS. `use` is not kOff. Detach returns the inner
-// listener's, so a successor adds TLS again.
+// Returns a listener whose clients may or must use TLS. `use` must not be kOff. Its Detach returns
+// the inner listener without TLS, so the process that receives it must add TLS again.
 std::unique_ptr<Listener> MakeTlsListener(std::unique_ptr<Listener> inner,
                                           std::shared_ptr<TlsServerContext> context, TlsUse use);
 
-// Connects by `network` to an address, and begins a session as its client. `done` is called when
-// the server's certificate has been verified; its error says what is wrong with it.
+// Connects to an address through `network`, and begins a TLS session as a client. Calls `done` when
+// the server's certificate has been verified, or with an error that says what failed.
 absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoop& loop,
                                                       const Address& address,
                                                       Transport::Waited done);

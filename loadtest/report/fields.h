@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads the fields of an untrusted JSON document. Every wrong field is an error that names its
-// place, and the document keeps the first one. So a reader can ask for all fields in a row and
-// check the status once.
+// Reads the fields of an untrusted JSON document. A wrong field is an error that names its place.
+// The document keeps the first error, so a reader can get all fields one after another and check
+// the status once.
 //
 //   FieldsDocument document("summary.json");
 //   TS_RETURN_IF_ERROR(document.Parse(text));
@@ -27,7 +27,7 @@ namespace tickstack::loadtest::report {
 
 class FieldsDocument;
 
-// One object of the document. Lives as long as the document.
+// One object of the document. Valid as long as the document.
 class Fields {
  public:
   // Return a required field of that type.

@@ -1,8 +1,7 @@
 #pragma once
 
-// What the charts show over time: the samples of a run, thinned to a fixed number of time slices
-// for each test. Each slice has the smallest and the largest value that fell into it, so that no
-// peak is lost.
+// The values that charts show over time. The samples of each test are thinned to a fixed number of
+// time slices. A slice keeps the smallest and the largest value in it, so that no peak is lost.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace tickstack::loadtest::report {
 
-// The extremes of a slice; least > most if nothing was measured.
+// The smallest and the largest value in a slice; least > most if nothing was measured.
 struct Extremes {
   float least = 3e38f, most = -3e38f;
   bool empty() const { return least > most; }
@@ -24,7 +23,7 @@ struct Extremes {
   void Add(const Extremes& other);
 };
 
-// A value over the slices of a test. All series of a test have the same length.
+// The extremes of one value in each slice of a test. All series of a test have the same length.
 using Series = std::vector<Extremes>;
 
 struct StackSeries {
@@ -43,10 +42,11 @@ struct TestSeries {
   std::vector<StackSeries> stacks;
 };
 
-// Reads samples.csv. Memory: at most `points_max` numbers, and at most some dozen for each series.
-// A slice is at least as long as eight questions, or a twentieth of a short test. A test that took
-// longer than planned gets wider slices, not more of them. Errors: those of ReadSamples;
-// kResourceExhausted beyond 256 rdbs in a stack, or 10,000 in the run (counted for each tier).
+// Reads samples.csv. Each series has about `points_max` / number of series slices, at least 48 and
+// at most 160. A slice is at least as long as eight query intervals; in a short test, as a
+// twentieth of the test, but not less than one query interval. If a test took longer than planned,
+// slices become longer. Errors: those of ReadSamples; kResourceExhausted for more than 256 rdbs in
+// a stack, or more than 10,000 series of tiers in the run.
 absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t points_max = 60'000);
 
 }  // namespace tickstack::loadtest::report

@@ -1,9 +1,13 @@
 #pragma once
 
-// The rows of a table that a query looks at: a range; several ranges, as a symbol has in the
-// partitions of a stored table; or ascending row numbers in runs of contiguous memory. Runs point
-// either into a table's index, so that `where sym=` copies nothing, or into memory that the set
-// owns.
+// A set of rows of a table that a query reads. It consists of one of these:
+//
+//   one range of rows
+//   several ranges, such as the rows of a symbol in the partitions of a stored table
+//   ascending row numbers in runs of contiguous memory
+//
+// A run points into a table's index, so that `where sym=` copies nothing, or into memory that the
+// set owns.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,27 +38,27 @@ class RowSet {
   size_t count() const { return count_; }
   bool is_range() const { return runs_.empty() && ranges_.empty(); }
   bool has_ranges() const { return !ranges_.empty(); }  // At least two ranges.
-  // Calls f(begin_row, end_row, position) for each range that items [begin, end) of this set, which
-  // has ranges, lie in. `position` is that of the range's first row among the items. f returns an
-  // absl::Status.
+  // Calls f(begin_row, end_row, position) for the rows at positions [begin, end) of this set, once
+  // for each range that has some of them. `position` is the position of begin_row in the set. f
+  // returns an absl::Status; an error ends the loop. The set must have several ranges.
   template <typename F>
   absl::Status EachRange(size_t begin, size_t end, F f) const;
-  size_t begin_row() const { return begin_row_; }  // For a range.
+  size_t begin_row() const { return begin_row_; }  // Only if is_range().
   size_t end_row() const { return begin_row_ + (is_range() ? count_ : 0); }
   // True if the set is every row below `rows`.
   bool IsAllOf(size_t rows) const { return is_range() && begin_row_ == 0 && count_ == rows; }
 
-  // Empty for a range and for several. No run is empty.
+  // Empty if the set consists of ranges. No run is empty.
   std::span<const PostingRun> runs() const { return runs_; }
   // True if the runs are postings with ascending times.
   bool has_sorted_times() const { return times_.has_value(); }
-  const PostingTimes& times() const { return *times_; }  // If has_sorted_times().
+  const PostingTimes& times() const { return *times_; }  // Only if has_sorted_times().
 
   // Row number of the i-th row. Cost: O(runs), O(log ranges).
   size_t At(size_t i) const;
   // Returns the first `n` rows after the first `skip`.
   RowSet Slice(size_t skip, size_t n) const;
-  // Returns the rows whose time is in [first_ns, last_ns], by binary search. Needs
+  // Returns the rows whose time is in [first_ns, last_ns], by binary search. Only if
   // has_sorted_times().
   RowSet WithTimes(int64_t first_ns, int64_t last_ns) const;
 

@@ -17,11 +17,13 @@ class MaxAge {
  public:
   MaxAge() = default;  // No bound.
 
-  // Returns the bound for times of a column of type `time`. `age` is an atom:
+  // Returns the bound for times in a column of type `time`. `age` is an atom. The types that it may
+  // have depend on the column:
   //
-  //   timestamp, timespan          a timespan, or minutes, seconds, times
-  //   date, minute, second, time   the same, in whole units of the column rounded down; or an
-  //                                integer number of its units
+  //   column                       age
+  //   timestamp, timespan          timespan, minute, second or time
+  //   date, minute, second, time   the same types, rounded down to the column's unit; or an integer
+  //                                number of these units
   //   month, integers, chars       an integer
   //   datetime                     a float number of days, or a timespan
   //   reals, floats                any number
@@ -31,9 +33,10 @@ class MaxAge {
   static absl::StatusOr<MaxAge> Of(const Value& age, Type time);
 
   bool limited() const { return limited_; }
-  // True if the age is allowed. Times are those of OrderedTime; `then` is at or before `now`.
+  // True if a row of time `then` is not too old at time `now`. Times are those of OrderedTime;
+  // `then` is at or before `now`.
   bool Admits(int64_t now, int64_t then) const;
-  // The same for rows of postings. Reads exact times only where the coarse ones do not decide.
+  // The same for rows of a symbol index. Reads exact times only if the coarse ones do not decide.
   bool Admits(const PostingRun& now_run, size_t now, const PostingTimes& now_times,
               const PostingRun& then_run, size_t then, const PostingTimes& then_times) const;
 

@@ -18,11 +18,12 @@ enum class Direction { kAscending, kDescending };
 
 // Returns the positions of the columns' rows in order: by the first column, equal ones by the
 // second, and so on; equal rows keep their order in either direction. sort_keys.h defines the order
-// of items. With `wanted`, returns only that many of the first positions.
+// of items. Returns at most the first `wanted` positions.
 //
 // Cost: 24 bytes per row while it runs. A radix sort on the bits in which keys differ, with columns
 //       packed into 64 bits as far as they fit: one pass over the rows for every 10 bits. Sorted
-//       input takes a single pass. A few wanted of many rows take a selection.
+//       input takes a single pass. If `wanted` is much smaller than the number of rows, the first
+//       positions are selected and only they are sorted.
 // Errors: `length` if the columns' counts differ, and those of SortKeys().
 absl::StatusOr<ScratchVector<uint32_t>> Grade(std::span<const Slice> columns, Direction direction,
                                               Budget& budget, size_t wanted = SIZE_MAX);

@@ -49,10 +49,10 @@ class Parser {
   NodePtr FunctionNode(const Builtin& builtin);
   Result MakeApply(NodePtr function, std::vector<NodePtr> args);
 
-  // A term or an expression, and whether it is written between its arguments: an operator, a
-  // keyword such as `in`, an iterator on something, or an expression that ends with one of them.
   struct Parsed {
-    NodePtr node;
+    NodePtr node;  // A term or an expression.
+    // True if the node is written between its arguments: an operator, a keyword such as `in`, a
+    // function with an iterator such as `+/`, or an expression that ends with one of these.
     bool verb = false;
   };
   Result Expression();
@@ -102,14 +102,14 @@ class Parser {
   int depth_ = 0;
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr outside of lambdas.
-  // True after `from`, where the word `where` begins the conditions; elsewhere it is the function.
+  // True after `from`: the word `where` begins the conditions, and is not the function `where`.
   bool where_ends_ = false;
   bool in_k_ = false;  // True if the text is k.
-  // True inside a query's phrase, where a comma separates and does not join.
+  // True inside a query's phrase: a comma separates phrases, and is not the operator that joins.
   bool comma_ends_ = false;
 };
 
-// Restores a value of the parser at the end of a bracket or phrase.
+// Sets a field of the parser while a bracket or phrase is parsed; the destructor restores it.
 template <typename T>
 class Saved {
  public:

@@ -78,7 +78,7 @@ class CommandLineTest(stack.StackTest):
             done = self.run_program("process", *command)
             self.assertEqual(2, done.returncode)
             self.assertIn(said, done.stderr)
-        self.assertIn("by its name", self.run_program("process", "--help").stdout)
+        self.assertIn("given its name", self.run_program("process", "--help").stdout)
 
     def test_wrong_usage_exits_2_and_says_what(self):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),

@@ -212,7 +212,7 @@ class ReadinessTest(stack.StackTest):
         self.wait_for(rdb_port, 200, "ready")
         tickerplant.kill()
         tickerplant.wait()
-        self.wait_for(rdb_port, 503, "not ready:\n- the tickerplant is lost\n")
+        self.wait_for(rdb_port, 503, "not ready:\n- it is not connected to the tickerplant\n")
         self.assertEqual(0, scrape(rdb_port).value("tickstack_ready"))
         self.assertEqual(200, get(rdb_port, "/healthz")[0])
         self.start("tickerplant", port=tp_port)

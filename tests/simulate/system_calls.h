@@ -1,8 +1,9 @@
 #pragma once
 
-// The system calls that simulated processes make, and the real ones below them. system_calls.cc
-// defines functions of the C library, such as open and pthread_cond_wait, for the whole program:
-// libraries call these instead of the C library's. They pass on what concerns no simulated world.
+// Replaces system calls of simulated processes. system_calls.cc defines functions of the C library,
+// such as open and pthread_cond_wait, for the whole program, so that libraries call these instead
+// of the C library's. They forward calls that do not concern a simulated world to the functions
+// below, which are the C library's.
 
 #include <pthread.h>
 #include <sys/types.h>
