@@ -25,8 +25,8 @@ struct PlannedRows {
 };
 
 // Reads `1000000`, `quote=650000000` or several of them; the last one of a table wins.
-// kInvalidArgument, with what was found and expected, if a text is none of these, if a number is not
-// one of 1 to 4,294,967,294 (the most rows that a table can have), or if no schema has the table.
+// kInvalidArgument, with what was found and expected, if a text has another form, a number is not
+// within 1 and 4,294,967,294 (the most rows of a table), or no schema has the table.
 absl::StatusOr<PlannedRows> ParsePlannedRows(std::span<const std::string> texts,
                                              std::span<const Schema> schemas);
 

@@ -20,7 +20,7 @@ namespace tickstack::tickerplant {
 
 class CharColumns {
  public:
-  // True if Convert would change something: some column is a list where the schema has chars. Item i
+  // True if Convert would change something: a column is a list where the schema has chars. Item i
   // of `order` is the batch's column that belongs to column i of the schema.
   static bool Needed(const Schema& schema, std::span<const size_t> order, const BatchView& batch);
   // The same for columns in the schema's order.
