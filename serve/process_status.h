@@ -13,6 +13,7 @@
 
 #include "serve/health.h"
 #include "serve/metrics.h"
+#include "serve/page_files.h"
 #include "wire/status_pages.h"
 
 namespace tickstack::serve {
@@ -43,6 +44,7 @@ class ProcessStatus final : public wire::StatusSource {
  public:
   explicit ProcessStatus(ProcessStatusOptions options);
   Render Collect(wire::StatusPage page) override;
+  std::span<const wire::PageFile> Files() const override { return PageFiles(); }
 
  private:
   struct Common;  // Shared with the pages that are being rendered.

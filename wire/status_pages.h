@@ -19,11 +19,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "wire/event_loop.h"
+#include "wire/page_files.h"
 
 namespace tickstack::wire {
 
@@ -43,6 +45,8 @@ class StatusSource {
  public:
   using Render = std::function<StatusReply()>;
   virtual ~StatusSource() = default;
+  // Files that are served as they are; they outlive the server. Called on HTTP's thread.
+  virtual std::span<const PageFile> Files() const { return {}; }
   // Called on the loop of the process's server, whose rows wait meanwhile. Returns a function that
   // renders the page, which is called on another thread and may refer only to what outlives the
   // server.
@@ -63,6 +67,9 @@ class StatusDesk {
   StatusDesk& operator=(const StatusDesk&) = delete;
 
   bool has_pages() const { return source_ != nullptr && process_loop_ != nullptr; }
+  std::span<const PageFile> files() const {
+    return source_ == nullptr ? std::span<const PageFile>() : source_->Files();
+  }
   // Calls `done` once, from the loop, unless the desk is closed first.
   void Ask(StatusPage page, Done done);
   // Forgets all questions. Answers that are under way are dropped.
