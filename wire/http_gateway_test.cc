@@ -15,6 +15,7 @@
 #include "base/owned_fd.h"
 #include "wire/authenticator_for_test.h"
 #include "wire/codec.h"
+#include "wire/event_hub.h"
 #include "wire/server.h"
 
 namespace tickstack::wire {
@@ -208,6 +209,59 @@ TEST_F(StatusPagesTest, FilesNeedALogin) {
     EXPECT_THAT(Ask(Get(path, "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n")),
                 StartsWith("HTTP/1.1 200 "));
   }
+}
+
+TEST_F(StatusPagesTest, EventsGoOnUntilTheProcessEndsTheConnection) {
+  Listen(WithPages());
+  Beside([&] {
+    RawClient client(server_->port());
+    client.Send(Get("/events"));
+    std::string stream;
+    while (stream.find("data: alive\n\ndata: alive\n\n") == std::string::npos) {
+      const std::string more = client.Receive(1);
+      ASSERT_FALSE(more.empty()) << stream;
+      stream += more;
+    }
+    EXPECT_THAT(stream, StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(stream, HasSubstr("Content-Type: text/event-stream\r\n"));
+    EXPECT_THAT(stream, testing::Not(HasSubstr("Content-Length")));
+    // As when the user loses its rights.
+    loop_.Post([&] {
+      for (const auto& connection : server_->Connections()) connection->Close(absl::OkStatus());
+    });
+    client.Receive();
+  });
+  EXPECT_EQ(process_.users.size(), 1u) << "listening is a login";
+  EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
+TEST_F(StatusPagesTest, EventsNeedALoginAndAGet) {
+  ServerOptions options = WithPages();
+  options.authenticator = std::make_shared<OneUser>("prometheus", "secret");
+  Listen(options);
+  EXPECT_THAT(Ask(Get("/events")), AllOf(StartsWith("HTTP/1.1 401 "), HasSubstr("Basic realm")));
+  EXPECT_THAT(Ask("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+}
+
+TEST_F(StatusPagesTest, ListenersThatLeaveMakeRoomForOthers) {
+  Listen(WithPages());
+  Beside([&] {
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (size_t i = 0; i < EventHub::kListenersMax; ++i) {
+      clients.push_back(std::make_unique<RawClient>(server_->port()));
+      clients.back()->Send(Get("/events"));
+      std::string stream;
+      while (stream.find("data: ") == std::string::npos) stream += clients.back()->Receive(1);
+    }
+    const auto ask = [&] {
+      RawClient more(server_->port());
+      more.Send(Get("/events"));
+      return more.Receive(1);
+    };
+    EXPECT_THAT(ask(), StartsWith("HTTP/1.1 503 "));
+    clients.clear();
+    while (ask().starts_with("HTTP/1.1 503 ")) std::this_thread::sleep_for(1ms);
+  });
 }
 
 TEST_F(StatusPagesTest, TakeGetAndHeadOnly) {

@@ -137,6 +137,7 @@ class HttpSession final : public HttpClientSession {
     }
     status_page_ = sessions_.status.has_pages() ? StatusPageAt(View(request_.target()))
                                                 : std::optional<StatusPage>();
+    if (status_page_ == StatusPage::kEvent) return BeginEvents();
     if (status_page_) return AnswerStatusPage();
     file_ = FindPageFile(sessions_.status.files(), View(request_.target()));
     // A form posts its question to `/`.
@@ -146,7 +147,7 @@ class HttpSession final : public HttpClientSession {
     if (!question) {
       return Refuse(http::status::not_found,
                     "there are /, /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
-                    "/.xls?QUERY, NAME.csv, /metrics, /healthz and /readyz");
+                    "/.xls?QUERY, NAME.csv, /events, /metrics, /healthz and /readyz");
     }
     if (method == http::verb::post) {
       std::string asked =
@@ -165,6 +166,14 @@ class HttpSession final : public HttpClientSession {
     if (*status_page_ == StatusPage::kMetrics) return Ask();
     stream_.ExpiresNever();  // StatusDesk bounds the time.
     AskForStatus();
+  }
+
+  void BeginEvents() {
+    if (request_.method() != http::verb::get) {
+      return Refuse(http::status::method_not_allowed, "expected GET");
+    }
+    stream_.ExpiresNever();
+    RunEventSession(sessions_, std::move(stream_), std::move(request_), peer_);
   }
 
   // Asking is a login here, no question.

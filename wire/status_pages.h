@@ -5,6 +5,7 @@
 //   GET /metrics   statistics in Prometheus' text format
 //   GET /healthz   200 if the process lives and its loop responds, else 503
 //   GET /readyz    200 if it does its work, else 503 and a line for each reason
+//   GET /events    its state as JSON, again and again (event_hub.h)
 //
 //   HTTP's thread   Ask ------.                         .--> render the page, respond
 //   process's loop            '--> Collect: copy numbers'
@@ -29,7 +30,13 @@
 
 namespace tickstack::wire {
 
-enum class StatusPage : uint8_t { kMetrics, kAlive, kReady };
+enum class StatusPage : uint8_t {
+  kMetrics,
+  kAlive,
+  kReady,
+  kEvent,
+  kFirstEvent,  // An event with the process's history, for a new listener. Has no target.
+};
 
 // Returns the page at a request's target, without regard to its query; nullopt for other targets.
 std::optional<StatusPage> StatusPageAt(std::string_view target);
