@@ -7,6 +7,9 @@
 
 namespace tickstack::serve::page {
 
+extern const std::string_view kLiveHtml;  // The live page, at `/`.
+extern const std::string_view kLiveCss;
+extern const std::string_view kLiveJs;
 extern const std::string_view kThemeCss;        // Colours and fonts of all pages.
 extern const std::string_view kUPlotIifeMinJs;  // These three are from third_party/uplot.
 extern const std::string_view kUPlotMinCss;
