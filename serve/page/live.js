@@ -108,6 +108,7 @@
         one.rateOut = rateOf(one, "out", stats.rows_out);
       }
       if (one.role === "feed") one.rate = one.connected ? stats.rows_per_s : null;
+      if (!one.connected || one.late > STALE_MS) one.rate = one.rateOut = null;
       one.problems = problemsOf(one);
     }
     return all;
@@ -181,12 +182,14 @@
     return h("span", {class: "edge"}, h("span", {}, rate), h("span", {class: "line", "aria-hidden": "true"}), h("span", {class: tone || "quiet"}, lag), back ? h("span", {class: "quiet"}, back) : null);
   }
   const feedEdge = (feed) => {
+    if (!feed.connected) return edge(rateText(null), "away", "bad");
     const lag = statsOf(feed).lag_ms;
     return edge(rateText(feed.rate), !isNumber(lag) ? "" : lag > 0 ? "lag " + timeText(lag) : "on time", lag > 1000 ? "warn" : "quiet");
   };
   // `lags`: the monitor's newest lags in ms, of the rdb that it asks.
   function readerEdge(reader, lags) {
     const stats = statsOf(reader);
+    if (!reader.connected) return edge(rateText(null), "away", "bad");
     if (reader.role === "aggengine") {
       const lag = isNumber(stats.lag_ns) ? "bars after " + timeText(stats.lag_ns / 1e6) : "";
       return edge(rateText(reader.rate), lag, "quiet", isNumber(reader.rateOut) ? rateText(reader.rateOut) + " back" : "");
@@ -327,7 +330,7 @@
   function showProblems(problems) {
     const section = byId("problems");
     section.hidden = problems.length === 0;
-    fill(section, problems.length === 0 ? [] : [h("h2", {}, problems.length === 1 ? "A problem" : `${problems.length} problems`), h("ul", {role: "alert"}, problems.map((text) => h("li", {}, text)))]);
+    fill(section, problems.length === 0 ? [] : [h("h2", {}, problems.length === 1 ? "A problem" : `${problems.length} problems`), h("ul", {}, problems.map((text) => h("li", {}, text)))]);
     show("past", past.length === 0 ? [] : [h("ul", {class: "past"}, past.map((one) => h("li", {}, h("span", {class: "quiet"}, `${clockText(one.from)} ${one.to === null ? "until now" : "to " + clockText(one.to)} `), one.text)))]);
   }
 
@@ -488,7 +491,7 @@
     };
   }
   setInterval(() => {
-    if (shownAt > 0 && Date.now() - shownAt > STALE_MS) setState(`no news for ${timeText(Date.now() - shownAt)}`, "bad");
+    if (shownAt > 0 && Date.now() - shownAt > STALE_MS) setState("no news since " + clockText(shownAt), "bad");
   }, 1000);
   listen();
 })();
