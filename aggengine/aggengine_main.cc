@@ -52,6 +52,7 @@ absl::Status Run(AggEngineMainOptions options) {
   bool stop = false;
   AggEngineService service(loop, service_options, &engine);
   serve::ProcessStatus status({.role = "aggengine",
+                               .name = options.name,
                                .metrics = Metrics(),
                                .facts = [&engine] { return FactsOf(engine); },
                                .reasons = ReasonsOf,

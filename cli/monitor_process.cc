@@ -1,5 +1,8 @@
 // [[monitor]] and `tickstack monitor`.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
@@ -68,6 +71,11 @@ std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
       "--symbols", options.symbols,
       "File of SYMBOL,WEIGHT lines that clients query; empty: the symbols of the rdb");
   command
+      .add_option("--watch", options.watch,
+                  "Processes of the stack that its page shows, each as ROLE:NAME=ADDRESS; empty: "
+                  "those of the configuration, or the rdb and the feed")
+      ->delimiter(',');
+  command
       .add_option("--progress-s", options.progress_s,
                   "Interval between progress lines in s; 0: no progress lines")
       ->check(CLI::NonNegativeNumber)
@@ -80,8 +88,27 @@ void Resolve(const AddressOf& address_of, MonitorOptions& options) {
   options.feed = address_of(options.feed);
 }
 
+// Returns all processes but monitors, for --watch.
+std::vector<std::string> WatchedOf(const StackConfig& config) {
+  std::vector<std::string> watched;
+  const auto add = [&watched](std::string_view role, const auto& process) {
+    watched.push_back(
+        fmt::format("{}:{}={}", role, process.name, wire::AddressOf(process.listener).ToString()));
+  };
+  for (const feed::FeedOptions& feed : config.feeds) add("feed", feed);
+  if (config.tickerplant) add("tickerplant", *config.tickerplant);
+  for (const rdb::RdbMainOptions& rdb : config.rdbs) add("rdb", rdb);
+  if (config.aggengine) add("aggengine", *config.aggengine);
+  if (config.hdb) add("hdb", *config.hdb);
+  return watched;
+}
+
 void AddChildFlags(const StackConfig& config, const MonitorOptions& options, Flags& flags) {
   flags.insert(flags.end(), {"--rdb", options.rdb, "--feed", options.feed, "--data", config.data});
+  const std::vector<std::string> watched = WatchedOf(config);
+  if (!watched.empty()) {
+    flags.insert(flags.end(), {"--watch", fmt::format("{}", fmt::join(watched, ","))});
+  }
 }
 
 }  // namespace
@@ -89,7 +116,11 @@ void AddChildFlags(const StackConfig& config, const MonitorOptions& options, Fla
 const ProcessHooks<MonitorOptions> kMonitorHooks = {
     .read = ReadMonitor,
     .add_flags = AddMonitorFlags,
-    .run = [](const StackConfig&, MonitorOptions& options) { return monitor::RunMonitor(options); },
+    .run =
+        [](const StackConfig& config, MonitorOptions& options) {
+          if (options.watch.empty()) options.watch = WatchedOf(config);
+          return monitor::RunMonitor(options);
+        },
     .resolve = Resolve,
     .child_flags = AddChildFlags,
     .metrics = monitor::Metrics,

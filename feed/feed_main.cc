@@ -50,6 +50,7 @@ absl::Status Run(FeedOptions options) {
   bool stop = false;
   FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
   serve::ProcessStatus status({.role = "feed",
+                               .name = options.name,
                                .metrics = Metrics(),
                                .facts = [&service] { return FactsOf(service); },
                                .reasons = ReasonsOf,

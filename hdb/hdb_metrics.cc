@@ -67,6 +67,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts) {
 
 serve::ProcessStatusOptions StatusOf(const HdbMainOptions& options, HdbEnvironment& environment) {
   return {.role = "hdb",
+          .name = options.name,
           .metrics = Metrics(),
           .facts = [&environment] { return FactsOf(environment); },
           .reasons =

@@ -14,10 +14,12 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "monitor/client_report.h"
+#include "monitor/latency_history.h"
 #include "monitor/monitor_metrics.h"
 #include "monitor/monitor_service.h"
 #include "monitor/query_clients.h"
 #include "monitor/report.h"
+#include "monitor/stack_watch.h"
 #include "serve/process_status.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
@@ -145,14 +147,35 @@ absl::Status WriteSummary(const std::filesystem::path& stem, const Summary& summ
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<WatchedProcess>> WatchedOf(const MonitorOptions& options,
+                                                      const wire::Address& rdb,
+                                                      const std::optional<wire::Address>& feed) {
+  std::vector<WatchedProcess> watched;
+  for (const std::string& text : options.watch) {
+    TS_ASSIGN_OR_RETURN(watched.emplace_back(), ParseWatched(text));
+  }
+  if (!watched.empty()) return watched;
+  if (feed) watched.push_back({"feed", "feed", *feed});
+  watched.push_back({"rdb", "rdb", rdb});
+  return watched;
+}
+
 serve::ProcessStatusOptions StatusOf(const MonitorOptions& options, const MonitorService& service,
-                                     int64_t query_ns) {
+                                     int64_t query_ns, const LatencyHistory& history,
+                                     StackWatch& watch) {
   return {.role = "monitor",
+          .name = options.name,
           .metrics = Metrics(),
           .facts = [&service] { return FactsOf(service); },
           .reasons =
               [query_ns](const serve::StatusFacts& facts, const serve::HealthLimits& limits) {
                 return ReasonsOf(facts, limits, query_ns);
+              },
+          .more_json =
+              [&history, &watch](bool first) {
+                const size_t seconds = first ? LatencyHistory::kSecondsMax : 3;
+                return fmt::format(",\"latency\":{},\"stack\":{}", history.Json(seconds),
+                                   watch.Json());
               },
           .disks = {{"data", options.data}},
           .limits = options.health};
@@ -186,15 +209,19 @@ absl::Status Run(MonitorOptions options) {
   Progress progress(options.progress_s);
   std::optional<SampleCsv> csv;
   const MonitorService* running = nullptr;
+  LatencyHistory history(settings.tables);
+  TS_ASSIGN_OR_RETURN(std::vector<WatchedProcess> watched, WatchedOf(options, rdb, feed));
+  StackWatch watch(loop, std::move(watched));
   const auto on_sample = [&](const Sample& sample) {
     if (!csv) samples.Write(csv.emplace(settings, sample).Header());
     samples.Write(csv->Row(sample));
+    history.Take(sample);
     progress.Show(running->monitor(), clients.get(), sample.end_ns);
     stop |= !samples.status().ok();
   };
   MonitorService service(loop, rdb, feed, settings, on_sample, clients.get());
   running = &service;
-  serve::ProcessStatus status(StatusOf(options, service, settings.query_ns));
+  serve::ProcessStatus status(StatusOf(options, service, settings.query_ns, history, watch));
   wire::ServerOptions server_options;
   server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,

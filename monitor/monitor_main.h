@@ -19,7 +19,10 @@ struct MonitorOptions {
   std::string feed;                // Started once the rdb answers; empty: none to start.
   wire::ListenerOptions listener;  // For queries such as `.monitor.stats[]`.
   serve::HealthLimits health;
-  std::vector<std::string> bars;    // Tables of bars that are watched besides trade and quote.
+  std::vector<std::string> bars;  // Tables of bars that are watched besides trade and quote.
+  // The other processes of the stack, for its page, each as ROLE:NAME=ADDRESS. Empty: the rdb and
+  // the feed.
+  std::vector<std::string> watch;
   double query_ms = 300;            // Interval between samples.
   double spread_ms = 0;             // Random delay of a sample (MonitorSettings).
   double seconds = 0;               // Duration of the run; 0: until SIGTERM or SIGINT.

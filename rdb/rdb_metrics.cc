@@ -262,6 +262,7 @@ serve::ProcessStatusOptions StatusOf(const RdbMainOptions& options, const Rdb& r
   const bool subscribes = options.replay.empty();
   return {
       .role = "rdb",
+      .name = options.name,
       .metrics = Metrics(),
       .facts = [&rdb, &environment] { return FactsOf(rdb, environment); },
       .reasons =

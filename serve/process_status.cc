@@ -10,6 +10,8 @@
 
 #include "base/build_facts.h"
 #include "base/time.h"
+#include "serve/event_json.h"
+#include "table/format_value.h"
 
 namespace tickstack::serve {
 namespace {
@@ -134,6 +136,21 @@ struct ProcessStatus::Common {
     AppendMetrics(options.metrics, MetricPrefix(options.role), facts, reply.text);
     return reply;
   }
+  wire::StatusReply Event(const StatusFacts& facts, std::string_view more) const {
+    const std::vector<DiskState> disks = Disks();
+    const Reasons reasons = ReasonsOf(facts, disks);
+    std::string reason_list;
+    for (const std::string& reason : reasons) {
+      reason_list += (reason_list.empty() ? "" : ",") + JsonText(reason);
+    }
+    return {.ok = true,
+            .text = fmt::format(
+                R"({{"ms":{:.0f},"role":{},"name":{},"version":{},"ready":{},"reasons":[{}],)"
+                R"("cpu_s":{:.3f},"resident_bytes":{},"start_s":{:.3f},"disks":{},{}{}}})",
+                UnixNow() * 1e3, JsonText(options.role), JsonText(options.name),
+                JsonText(kBuildFacts.version), reasons.empty(), reason_list, ProcessorSeconds(),
+                ResidentBytes(), start_s, FormatJson(DisksTable(disks)), FactsJson(facts), more)};
+  }
 };
 
 ProcessStatus::ProcessStatus(ProcessStatusOptions options)
@@ -149,6 +166,14 @@ ProcessStatus::Render ProcessStatus::Collect(wire::StatusPage page) {
     }
     case wire::StatusPage::kReady:
       return [common = common_, facts = common_->options.facts()] { return common->Ready(facts); };
+    case wire::StatusPage::kEvent:
+    case wire::StatusPage::kFirstEvent: {
+      const auto& more = common_->options.more_json;
+      return [common = common_, facts = common_->options.facts(),
+              added = more ? more(page == wire::StatusPage::kFirstEvent) : std::string()] {
+        return common->Event(facts, added);
+      };
+    }
     case wire::StatusPage::kMetrics:
       break;
   }

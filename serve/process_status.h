@@ -1,7 +1,7 @@
 #pragma once
 
-// What a process answers at /metrics, /healthz and /readyz (wire/status_pages.h), made of its table
-// of metrics, its statistics, and its reasons for not being ready.
+// What a process answers at /metrics, /healthz, /readyz and /events (wire/status_pages.h), made of
+// its table of metrics, its statistics, and its reasons for not being ready.
 
 #include <functional>
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "serve/health.h"
 #include "serve/metrics.h"
+#include "serve/page_files.h"
 #include "wire/status_pages.h"
 
 namespace tickstack::serve {
@@ -25,6 +26,7 @@ std::string MetricPrefix(std::string_view role);
 
 struct ProcessStatusOptions {
   std::string_view role;
+  std::string name = {};  // The process's name, in events.
   std::span<const Metric> metrics;
   // Returns the statistics. Called on the loop of the process's server, so it must be quick.
   std::function<StatusFacts()> facts;
@@ -33,6 +35,9 @@ struct ProcessStatusOptions {
   std::function<Reasons(const StatusFacts&, const HealthLimits&)> reasons;
   // Returns which of the process's other threads do not respond; may be empty. Called on the loop.
   std::function<Reasons()> silent_threads = nullptr;
+  // Returns members of events that only this process has, as JSON that begins with a comma; may be
+  // empty. True: for a new listener, with a history. Called on the loop.
+  std::function<std::string(bool)> more_json = nullptr;
   std::vector<WatchedDisk> disks = {};
   HealthLimits limits = {};
 };
@@ -43,6 +48,7 @@ class ProcessStatus final : public wire::StatusSource {
  public:
   explicit ProcessStatus(ProcessStatusOptions options);
   Render Collect(wire::StatusPage page) override;
+  std::span<const wire::PageFile> Files() const override { return PageFiles(); }
 
  private:
   struct Common;  // Shared with the pages that are being rendered.

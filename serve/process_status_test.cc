@@ -16,6 +16,7 @@ class ProcessStatusTest : public testing::Test {
   std::string Ask(StatusPage page, bool expect_ok) {
     ProcessStatus status(
         {.role = "rdb",
+         .name = "rdb1",
          .metrics = kMetrics,
          .facts =
              [] {
@@ -26,6 +27,7 @@ class ProcessStatusTest : public testing::Test {
              },
          .reasons = [this](const StatusFacts&, const HealthLimits&) { return why_; },
          .silent_threads = [this] { return silent_; },
+         .more_json = [](bool first) { return first ? ",\"old\":1" : ",\"new\":2"; },
          .disks = {{"log", "/"}},
          .limits = limits_});
     const wire::StatusReply reply = status.Collect(page)();
@@ -65,6 +67,17 @@ TEST_F(ProcessStatusTest, MetricsAreThoseOfTheProcessAndThoseOfAll) {
   EXPECT_THAT(text, HasSubstr("\ntickstack_build_info{version=\""));
   EXPECT_THAT(text, HasSubstr("\ntickstack_disk_free_bytes{disk=\"log\"} "));
   EXPECT_THAT(text, HasSubstr("\nprocess_resident_memory_bytes "));
+}
+
+TEST_F(ProcessStatusTest, AnEventHasTheStatisticsAndTheReasons) {
+  why_ = {"a \"tier\" is full"};
+  const std::string event = Ask(StatusPage::kEvent, true);
+  EXPECT_THAT(event, testing::StartsWith("{\"ms\":"));
+  EXPECT_THAT(event, HasSubstr(R"("role":"rdb","name":"rdb1","version":)"));
+  EXPECT_THAT(event, HasSubstr(R"("ready":false,"reasons":["a \"tier\" is full"],)"));
+  EXPECT_THAT(event, HasSubstr(R"("disks":[{"disk":"log","free":)"));
+  EXPECT_THAT(event, testing::EndsWith(R"("facts":{".x":{"rows":7}},"durations":[],"new":2})"));
+  EXPECT_THAT(Ask(StatusPage::kFirstEvent, true), testing::EndsWith(R"(,"old":1})"));
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ BatchClock BatchClockOf(const TickerplantMainOptions& options) {
 serve::ProcessStatus StatusOf(const TickerplantMainOptions& options,
                               const TickerplantService& service) {
   return serve::ProcessStatus({.role = "tickerplant",
+                               .name = options.name,
                                .metrics = Metrics(),
                                .facts = [&service] { return FactsOf(service); },
                                .reasons = ReasonsOf,

@@ -15,6 +15,7 @@
 #include "base/owned_fd.h"
 #include "wire/authenticator_for_test.h"
 #include "wire/codec.h"
+#include "wire/event_hub.h"
 #include "wire/server.h"
 
 namespace tickstack::wire {
@@ -122,6 +123,11 @@ TEST_F(HttpGatewayTest, AsksTheProcessAndRendersItsAnswer) {
 
 class FixedStatus final : public StatusSource {
  public:
+  std::span<const PageFile> Files() const override {
+    static constexpr PageFile kFiles[] = {{"/", "text/html", "<p>home"},
+                                          {"/page/a.js", "text/javascript", "let a;"}};
+    return kFiles;
+  }
   Render Collect(StatusPage page) override {
     return [page] {
       if (page == StatusPage::kReady) return StatusReply{.ok = false, .text = "not ready: x\n"};
@@ -166,8 +172,105 @@ TEST_F(StatusPagesTest, HealthNeedsNoLoginAndMetricsDo) {
               StartsWith("HTTP/1.1 200 "));
 }
 
+TEST_F(StatusPagesTest, FilesAreServedAsTheyAreUnderTheirOwnPolicy) {
+  Listen(WithPages());
+  const std::string script = Ask(Get("/page/a.js"));
+  EXPECT_THAT(script, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(script, HasSubstr("Content-Type: text/javascript\r\n"));
+  EXPECT_THAT(script, HasSubstr("Cache-Control: no-store\r\n"));
+  EXPECT_THAT(script, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(script, HasSubstr(fmt::format("Content-Security-Policy: {}\r\n", kPageFilePolicy)));
+  EXPECT_THAT(script, EndsWith("\r\n\r\nlet a;"));
+  EXPECT_THAT(Ask(Get("/")), EndsWith("\r\n\r\n<p>home"));
+  EXPECT_THAT(Ask(Get("/page/b.js")), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
+TEST_F(StatusPagesTest, AQuestionAtTheRootIsStillAQuestion) {
+  Listen(WithPages());
+  const std::string index = Ask(Get("/?"));
+  EXPECT_THAT(index, HasSubstr("style-src 'unsafe-inline'"));
+  EXPECT_THAT(index, HasSubstr("<textarea"));
+  EXPECT_THAT(Ask("POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                  "Content-Length: 1\r\n\r\n1"),
+              HasSubstr("<textarea"));
+  EXPECT_THAT(process_.asked, testing::ElementsAre("tables[]", "1"));
+}
+
+TEST_F(StatusPagesTest, FilesNeedALogin) {
+  ServerOptions options = WithPages();
+  options.authenticator = std::make_shared<OneUser>("prometheus", "secret");
+  Listen(options);
+  for (const std::string_view path : {"/", "/page/a.js"}) {
+    const std::string refused = Ask(Get(path));
+    EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
+    EXPECT_THAT(refused, HasSubstr("WWW-Authenticate: Basic"));
+    EXPECT_THAT(refused, HasSubstr("Content-Type: text/plain"));
+    EXPECT_THAT(Ask(Get(path, "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n")),
+                StartsWith("HTTP/1.1 200 "));
+  }
+}
+
+TEST_F(StatusPagesTest, EventsGoOnUntilTheProcessEndsTheConnection) {
+  Listen(WithPages());
+  Beside([&] {
+    RawClient client(server_->port());
+    client.Send(Get("/events"));
+    std::string stream;
+    while (stream.find("data: alive\n\ndata: alive\n\n") == std::string::npos) {
+      const std::string more = client.Receive(1);
+      ASSERT_FALSE(more.empty()) << stream;
+      stream += more;
+    }
+    EXPECT_THAT(stream, StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(stream, HasSubstr("Content-Type: text/event-stream\r\n"));
+    EXPECT_THAT(stream, testing::Not(HasSubstr("Content-Length")));
+    // As when the user loses its rights.
+    loop_.Post([&] {
+      for (const auto& connection : server_->Connections()) connection->Close(absl::OkStatus());
+    });
+    client.Receive();
+  });
+  EXPECT_EQ(process_.users.size(), 1u) << "listening is a login";
+  EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
+TEST_F(StatusPagesTest, EventsNeedALoginAndAGet) {
+  ServerOptions options = WithPages();
+  options.authenticator = std::make_shared<OneUser>("prometheus", "secret");
+  Listen(options);
+  EXPECT_THAT(Ask(Get("/events")), AllOf(StartsWith("HTTP/1.1 401 "), HasSubstr("Basic realm")));
+  EXPECT_THAT(Ask("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+}
+
+TEST_F(StatusPagesTest, ListenersThatLeaveMakeRoomForOthers) {
+  Listen(WithPages());
+  Beside([&] {
+    std::vector<std::unique_ptr<RawClient>> clients;
+    for (size_t i = 0; i < EventHub::kListenersMax; ++i) {
+      clients.push_back(std::make_unique<RawClient>(server_->port()));
+      clients.back()->Send(Get("/events"));
+      std::string stream;
+      while (stream.find("data: ") == std::string::npos) stream += clients.back()->Receive(1);
+    }
+    const auto ask = [&] {
+      RawClient more(server_->port());
+      more.Send(Get("/events"));
+      return more.Receive(1);
+    };
+    EXPECT_THAT(ask(), StartsWith("HTTP/1.1 503 "));
+    clients.clear();
+    while (ask().starts_with("HTTP/1.1 503 ")) std::this_thread::sleep_for(1ms);
+  });
+}
+
 TEST_F(StatusPagesTest, TakeGetAndHeadOnly) {
   Listen(WithPages());
+  EXPECT_THAT(Ask("POST /page/a.js HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n")));
+  const std::string head =
+      Ask("HEAD /page/a.js HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(head, AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\n")));
   EXPECT_THAT(Ask("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),
               StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(Ask("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),

@@ -17,6 +17,7 @@
 #include "wire/http_page.h"
 #include "wire/http_question.h"
 #include "wire/http_sessions.h"
+#include "wire/page_files.h"
 
 namespace tickstack::wire {
 namespace {
@@ -28,6 +29,7 @@ namespace http = boost::beast::http;
 constexpr uint32_t kHeadBytesMax = 64 << 10;
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = size_t{64} << 20;
+constexpr const char* kPolicyHeader = "Content-Security-Policy";
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -111,6 +113,7 @@ class HttpSession final : public HttpClientSession {
     if (error) return;
     request_ = parser_->release();
     status_page_.reset();
+    file_ = nullptr;
     Handle();
   }
 
@@ -134,12 +137,17 @@ class HttpSession final : public HttpClientSession {
     }
     status_page_ = sessions_.status.has_pages() ? StatusPageAt(View(request_.target()))
                                                 : std::optional<StatusPage>();
+    if (status_page_ == StatusPage::kEvent) return BeginEvents();
     if (status_page_) return AnswerStatusPage();
+    file_ = FindPageFile(sessions_.status.files(), View(request_.target()));
+    // A form posts its question to `/`.
+    if (file_ != nullptr && file_->path == "/" && method == http::verb::post) file_ = nullptr;
+    if (file_ != nullptr) return AnswerFile();
     std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
     if (!question) {
       return Refuse(http::status::not_found,
-                    "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
-                    "/.xls?QUERY, NAME.csv, /metrics, /healthz and /readyz");
+                    "there are /, /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
+                    "/.xls?QUERY, NAME.csv, /events, /metrics, /healthz and /readyz");
     }
     if (method == http::verb::post) {
       std::string asked =
@@ -154,13 +162,31 @@ class HttpSession final : public HttpClientSession {
   // Health needs no login: it must be seen from outside even if no client can log in. Metrics need
   // what a query needs.
   void AnswerStatusPage() {
-    question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
-    if (request_.method() == http::verb::post) {
-      return Refuse(http::status::method_not_allowed, "expected GET or HEAD");
-    }
+    if (!IsRead()) return;
     if (*status_page_ == StatusPage::kMetrics) return Ask();
     stream_.ExpiresNever();  // StatusDesk bounds the time.
     AskForStatus();
+  }
+
+  void BeginEvents() {
+    if (request_.method() != http::verb::get) {
+      return Refuse(http::status::method_not_allowed, "expected GET");
+    }
+    stream_.ExpiresNever();
+    RunEventSession(sessions_, std::move(stream_), std::move(request_), peer_);
+  }
+
+  // Asking is a login here, no question.
+  void AnswerFile() {
+    if (IsRead()) Ask();
+  }
+
+  // Refuses a POST to a page that has no question.
+  bool IsRead() {
+    question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
+    if (request_.method() != http::verb::post) return true;
+    Refuse(http::status::method_not_allowed, "expected GET or HEAD");
+    return false;
   }
 
   void AskForStatus() {
@@ -188,6 +214,10 @@ class HttpSession final : public HttpClientSession {
 
   void Call() {
     if (status_page_) return AskForStatus();
+    if (file_ != nullptr) {
+      if (EndAsking()) Respond(http::status::ok, std::string(file_->text));
+      return;
+    }
     const std::string_view text = is_index_ ? "tables[]" : std::string_view(question_.query);
     inside_->Call(Value::String(text), [self = Self()](absl::StatusOr<Value> answer) {
       self->OnAnswer(std::move(answer));
@@ -317,14 +347,17 @@ class HttpSession final : public HttpClientSession {
     sessions_.unsent_bytes += unsent_bytes_;
     response_ = {};
     response_.result(status);
-    const std::string_view type =
-        status_page_ ? ContentTypeOf(*status_page_) : ContentTypeOf(question_.form);
+    const bool is_file = file_ != nullptr && status == http::status::ok;
+    const std::string_view type = is_file        ? file_->content_type
+                                  : status_page_ ? ContentTypeOf(*status_page_)
+                                                 : ContentTypeOf(question_.form);
     response_.set(http::field::content_type, beast::string_view(type.data(), type.size()));
     if (status == http::status::unauthorized) {
       response_.set(http::field::www_authenticate, "Basic realm=\"tickstack\", charset=\"UTF-8\"");
     }
     if (status == http::status::method_not_allowed) {
-      response_.set(http::field::allow, "GET, HEAD, POST");
+      const bool is_question = file_ == nullptr && !status_page_;
+      response_.set(http::field::allow, is_question ? "GET, HEAD, POST" : "GET, HEAD");
     }
     if (!question_.file.empty() && status == http::status::ok) {
       response_.set(http::field::content_disposition,
@@ -333,6 +366,10 @@ class HttpSession final : public HttpClientSession {
     response_.body() = std::move(text);
     response_.keep_alive(request_.keep_alive());
     FinishResponse(request_, response_);
+    if (is_file) {
+      response_.set(kPolicyHeader,
+                    beast::string_view(kPageFilePolicy.data(), kPageFilePolicy.size()));
+    }
     stream_.ExpiresAfter(sessions_.TimeToTake(unsent_bytes_));
     http::async_write(stream_, response_, [self = Self()](const beast::error_code& error, size_t) {
       self->OnSentAll(error);
@@ -369,7 +406,9 @@ class HttpSession final : public HttpClientSession {
   const std::string peer_;
   const bool local_;
   HttpQuestion question_;
-  std::optional<StatusPage> status_page_;  // The request asks for this page, not a question.
+  // The request asks for this page or file, not a question.
+  std::optional<StatusPage> status_page_;
+  const PageFile* file_ = nullptr;
   bool is_index_ = false;
   bool asking_ = false;
   bool left_ = false;

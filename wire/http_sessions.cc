@@ -74,6 +74,7 @@ bool HttpSessions::AbortOldestPending() {
 
 void HttpSessions::Close() {
   closing_ = true;
+  events.Close();
   status.Close();
   for (const std::weak_ptr<Transport>& weak : handshakes_) {
     if (const std::shared_ptr<Transport> transport = weak.lock()) transport->Close();

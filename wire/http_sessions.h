@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "wire/connection.h"
+#include "wire/event_hub.h"
 #include "wire/event_loop.h"
 #include "wire/handshake.h"
 #include "wire/http_gateway.h"
@@ -85,6 +86,7 @@ class HttpSessions {
   EventLoop loop;
   const HttpOptions options;
   StatusDesk status{loop, options.status, options.status_loop};
+  EventHub events{loop, status};
   std::string own_name;     // This machine's name.
   size_t unsent_bytes = 0;  // Unread bytes of answers, over all sessions.
 
@@ -105,6 +107,10 @@ void RunHttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport
 // `request` asked for the upgrade and may have it.
 void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
                          const std::string& peer);
+
+// `request` is a GET of /events.
+void RunEventSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
+                     const std::string& peer);
 
 // Adds the headers that every response to `request` has, and its length.
 void FinishResponse(const HttpRequest& request, HttpResponse& response);

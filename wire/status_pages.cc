@@ -12,9 +12,9 @@ struct NamedPage {
   std::string_view path;
   StatusPage page;
 };
-constexpr std::array kPages = {NamedPage{"/metrics", StatusPage::kMetrics},
-                               NamedPage{"/healthz", StatusPage::kAlive},
-                               NamedPage{"/readyz", StatusPage::kReady}};
+constexpr std::array kPages = {
+    NamedPage{"/metrics", StatusPage::kMetrics}, NamedPage{"/healthz", StatusPage::kAlive},
+    NamedPage{"/readyz", StatusPage::kReady}, NamedPage{"/events", StatusPage::kEvent}};
 
 StatusReply SilentLoop() {
   return {.ok = false,

@@ -5,6 +5,7 @@
 //   GET /metrics   statistics in Prometheus' text format
 //   GET /healthz   200 if the process's event loops respond, else 503
 //   GET /readyz    200 if the process is ready, else 503 and a line for each reason
+//   GET /events    statistics as JSON, about once a second (event_hub.h)
 //
 //   HTTP's thread   Ask ------.                         .--> render the page, respond
 //   process's loop            '--> Collect: copy numbers'
@@ -19,15 +20,23 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "wire/event_loop.h"
+#include "wire/page_files.h"
 
 namespace tickstack::wire {
 
-enum class StatusPage : uint8_t { kMetrics, kAlive, kReady };
+enum class StatusPage : uint8_t {
+  kMetrics,
+  kAlive,
+  kReady,
+  kEvent,
+  kFirstEvent,  // An event with the process's history, for a new listener. Has no target.
+};
 
 // Returns the page for a request's target, whose query is ignored; nullopt for other targets.
 std::optional<StatusPage> StatusPageAt(std::string_view target);
@@ -43,6 +52,8 @@ class StatusSource {
  public:
   using Render = std::function<StatusReply()>;
   virtual ~StatusSource() = default;
+  // Files that are served as they are; they outlive the server. Called on HTTP's thread.
+  virtual std::span<const PageFile> Files() const { return {}; }
   // Called on the loop of the process's server, so rows wait until it returns. Returns a function
   // that renders the page. This function is called on another thread, and may refer only to objects
   // that outlive the server.
@@ -64,6 +75,9 @@ class StatusDesk {
   StatusDesk& operator=(const StatusDesk&) = delete;
 
   bool has_pages() const { return source_ != nullptr && process_loop_ != nullptr; }
+  std::span<const PageFile> files() const {
+    return source_ == nullptr ? std::span<const PageFile>() : source_->Files();
+  }
   // Calls `done` once, on the loop, unless the desk is closed first.
   void Ask(StatusPage page, Done done);
   // Drops all questions. Their `done` is not called.

@@ -45,6 +45,7 @@ TEST(StatusPageAt, KnowsThePagesAndNothingElse) {
   EXPECT_EQ(StatusPageAt("/metrics"), StatusPage::kMetrics);
   EXPECT_EQ(StatusPageAt("/healthz?verbose=1"), StatusPage::kAlive);
   EXPECT_EQ(StatusPageAt("/readyz"), StatusPage::kReady);
+  EXPECT_EQ(StatusPageAt("/events"), StatusPage::kEvent);
   for (const char* other :
        {"/", "/metrics/", "/metric", "metrics", "", "/?/metrics", "/readyz.csv"})
     EXPECT_EQ(StatusPageAt(other), std::nullopt) << other;

@@ -68,7 +68,7 @@ class PagesTest(stack.StackTest):
 
     def test_the_form_and_the_links_ask(self):
         with Browser() as self.browser:
-            page = self.browser.open(self.address)
+            page = self.browser.open(self.address + "?")
             self.assertEqual([["quote", "columns", "rows"], ["trade", "columns", "rows"]], page.evaluate(CELLS))
             self.picture(page, "index")
             page.evaluate("document.querySelector('textarea').value = '2*3+\\n4'; document.forms[0].submit()")

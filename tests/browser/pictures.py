@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Takes the pictures of a load test's report that are in docs/pictures/. `make pictures` runs it.
+"""Takes the pictures in docs/pictures/: a load test's report, and the live page of a stack's monitor. `make pictures`
+runs it.
 
     pictures.py --program build/release/cli/tickstack [--run DIR] [--out docs/pictures]
 """
@@ -10,9 +11,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+from tests.support import stack  # noqa: E402
 from tests.support.chromium import Browser  # noqa: E402
 
 BYTES_MAX = 150_000
@@ -23,10 +26,35 @@ PICTURES = {
     "report-print": {"width": 720, "shown": 1018, "printed": True},
 }
 
+STACK = """
+[tickerplant]
+batch_ms = 50
+[[rdb]]
+[rdb.tier.dram]
+size = "1GiB"
+[[rdb]]
+name = "spare"
+[hdb]
+[aggengine]
+[feed]
+rate = 20000
+[monitor]
+query_ms = 200
+"""
+LIVE_PICTURES = {
+    "live-light": {"width": 1100, "shown": 1000},
+    "live-dark": {"width": 1100, "shown": 1000, "dark": True},
+    "live-phone": {"width": 390, "shown": 1500, "scale": 2},
+}
+LIVE_SECONDS = 45  # Time that the stack runs before its pictures.
+LIVE_EVENTS = 20
 
-def take(browser, url, out, name, width, shown, **settings):
+
+def take(browser, url, out, name, width, shown, events=0, **settings):
     page = browser.open(url, width=width, **settings)
-    complaints = page.complaints()
+    if events > 0:
+        stack.wait_until(lambda: int(page.evaluate("document.body.dataset.events || 0")) >= events, 120, "events")
+    complaints = [text for text in page.complaints() if not (events > 0 and text.startswith("asked for " + url))]
     if complaints:
         sys.exit(f"{name}: the browser complains: {complaints}")
     path = out / f"{name}.webp"
@@ -38,6 +66,20 @@ def take(browser, url, out, name, width, shown, **settings):
         sys.exit(f"{path}: {path.stat().st_size} bytes, more than {BYTES_MAX}")
     print(f"{path}: {path.stat().st_size} bytes")
     page.close()
+
+
+def take_live(program, browser, out):
+    with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder:
+        running = stack.Stack(pathlib.Path(folder), STACK, (), program)
+        try:
+            running.wait_until_ready()
+            time.sleep(LIVE_SECONDS)
+            url = f"http://localhost:{running.port('monitor')}/"
+            for name, settings in LIVE_PICTURES.items():
+                take(browser, url, out, name, events=LIVE_EVENTS, **settings)
+            running.stop()
+        finally:
+            running.destroy()
 
 
 def main():
@@ -53,6 +95,7 @@ def main():
         subprocess.run([arguments.program, "report", str(run)], check=True, stdout=subprocess.DEVNULL)
         for name, settings in PICTURES.items():
             take(browser, (run / "report.html").as_uri(), arguments.out, name, **settings)
+        take_live(arguments.program, browser, arguments.out)
 
 
 if __name__ == "__main__":

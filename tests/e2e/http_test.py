@@ -95,7 +95,15 @@ class HttpTest(stack.StackTest):
     def test_pages_lead_to_what_is_there(self):
         # The rdb answers before it has subscribed, and has its tables only from then on.
         stack.wait_until(lambda: self.running.count("trade") > 0, 20, "trades")
-        status, _, text = self.ask("/")
+        status, response, text = self.ask("/")
+        self.assertEqual((200, "text/html; charset=utf-8"), (status, response.headers["Content-Type"]))
+        self.assertIn("script-src 'self'; style-src 'self'; connect-src 'self'", response.headers["Content-Security-Policy"])
+        self.assertIn('<noscript><p class="note">This view needs JavaScript. <a href="/?">', text)
+        status, response, text = self.ask("/page/live.js")
+        self.assertEqual((200, "text/javascript; charset=utf-8"), (status, response.headers["Content-Type"]))
+        self.assertIn('new EventSource("/events")', text)
+        self.assertEqual((404, 405), (self.ask("/page/nothing.js")[0], self.ask("/page/live.js", "POST", "1")[0]))
+        status, _, text = self.ask("/?")
         self.assertEqual(200, status)
         self.assertIn('<a href="/?select%5B-100%5D%20from%20quote">quote</a>', text)
         self.assertEqual((200, '["quote","trade"]\n'), self.ask("/.json")[::2])

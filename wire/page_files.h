@@ -1,0 +1,31 @@
+#pragma once
+
+// Files of pages in the program: HTML, scripts and style sheets that a process serves as they are.
+//
+//   GET /page/NAME   a file; no name of a value contains a slash, so no question has such a path
+//   GET /            a file, too; with a question mark, even alone, it is a question
+//
+// A file needs what a query needs: a login, if there are users. Its policy allows scripts, styles
+// and requests of the same process only, and neither inline scripts nor inline styles.
+
+#include <span>
+#include <string_view>
+
+namespace tickstack::wire {
+
+struct PageFile {
+  std::string_view path;  // `/page/live.js`
+  std::string_view content_type;
+  std::string_view text;
+};
+
+// The Content-Security-Policy of files.
+inline constexpr std::string_view kPageFilePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+// Returns the file at a request's target, nullptr if there is none. A query after the path is the
+// page's own business, except at `/`. Paths are compared byte by byte, without escapes.
+const PageFile* FindPageFile(std::span<const PageFile> files, std::string_view target);
+
+}  // namespace tickstack::wire
