@@ -37,6 +37,7 @@ class Process final : public ServerHandler {
     if (value->text() == "wait") return;
     if (value->text() == "leave") return connection.Close(absl::OkStatus());
     if (value->text() == "wrong") return connection.ReplyError(ticket, "type");
+    if (value->text() == "1+`a") return connection.ReplyError(ticket, "type", 1);
     connection.Reply(ticket, *value);
   }
   void OnClosed(Connection&, const absl::Status&) override { ++closed; }
@@ -118,6 +119,15 @@ TEST_F(HttpGatewayTest, AsksTheProcessAndRendersItsAnswer) {
   EXPECT_THAT(answer, HasSubstr("\r\n\r\n\"count trade\"\n"));
   EXPECT_THAT(process_.asked, testing::ElementsAre("count trade"));
   EXPECT_THAT(Ask(Get("/?wrong")), StartsWith("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpGatewayTest, AnErrorInJsonHasItsPosition) {
+  Listen();
+  EXPECT_THAT(Ask(Get("/.json?1+%60a")),
+              EndsWith("\r\n\r\n{\"error\":\"'type\",\"position\":1}\n"));
+  EXPECT_THAT(Ask(Get("/.json?wrong")), EndsWith("\r\n\r\n{\"error\":\"'type\"}\n"));
+  EXPECT_THAT(Ask(Get("/.csv?1+%60a")), EndsWith("\r\n\r\n'type\n"));
+  EXPECT_THAT(Ask(Get("/?1+%60a")), HasSubstr(">&#39;type</p>"));
 }
 
 class FixedStatus final : public StatusSource {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "table/format_value.h"
 #include "wire/codec.h"
+#include "wire/error_position.h"
 #include "wire/http_page.h"
 #include "wire/http_question.h"
 #include "wire/http_sessions.h"
@@ -239,12 +240,13 @@ class HttpSession final : public HttpClientSession {
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
     // kUnknown has q's own error text, which q shows after a quote.
-    const std::string quoted = fmt::format("'{}", Message(why));
+    const PositionedError error = SplitPosition(Message(why));
+    const std::string quoted = fmt::format("'{}", error.text);
     switch (why.code()) {
       case absl::StatusCode::kUnknown:
-        return Respond(Message(why).starts_with("access: ") ? http::status::forbidden
-                                                            : http::status::bad_request,
-                       ErrorText(quoted));
+        return Respond(error.text.starts_with("access: ") ? http::status::forbidden
+                                                          : http::status::bad_request,
+                       ErrorText(quoted, error.position));
       case absl::StatusCode::kPermissionDenied:
         return Respond(http::status::unauthorized, ErrorText(quoted));
       case absl::StatusCode::kResourceExhausted:
@@ -311,12 +313,14 @@ class HttpSession final : public HttpClientSession {
     return IndexPage(tables);
   }
 
-  std::string ErrorText(const std::string& what) const {
+  std::string ErrorText(const std::string& what,
+                        std::optional<size_t> position = std::nullopt) const {
     switch (question_.form) {
       case HttpForm::kPage:
         return ErrorPage(question_.query, what);
       case HttpForm::kJson:
-        return fmt::format("{{\"error\":{}}}\n", FormatJson(Value::String(what)));
+        return fmt::format("{{\"error\":{}{}}}\n", FormatJson(Value::String(what)),
+                           position ? fmt::format(",\"position\":{}", *position) : "");
       case HttpForm::kCsv:
       case HttpForm::kText:
       case HttpForm::kXml:

@@ -106,7 +106,7 @@ class HttpTest(stack.StackTest):
 
     def test_errors_say_what_and_leave_the_connection_open(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        for suffix, expected in ((".json", '{"error":"\'type"}\n'), (".txt", "'type\n"), (".csv", "'type\n")):
+        for suffix, expected in ((".json", '{"error":"\'type","position":1}\n'), (".txt", "'type\n"), (".csv", "'type\n")):
             connection.request("GET", f"/{suffix}?1+%60a")
             response = connection.getresponse()
             self.assertEqual((400, expected), (response.status, response.read().decode()))
