@@ -30,7 +30,7 @@ TEST(PageFiles, OfAPageNameOnlyOtherFilesAndHaveNoInlineCode) {
     const std::string text(file.text);
     for (std::sregex_iterator at(text.begin(), text.end(), named), end; at != end; ++at) {
       const std::string target = (*at)[1];
-      const bool is_own = target.starts_with("#") || target.starts_with("data:") ||
+      const bool is_own = target.starts_with("#") || target.starts_with("data:") || target == "/" ||
                           target == "/?" || wire::FindPageFile(PageFiles(), target) != nullptr;
       EXPECT_TRUE(is_own) << file.path << " names " << target;
     }

@@ -148,7 +148,7 @@ class HttpSession final : public HttpClientSession {
       return Refuse(
           http::status::not_found,
           "there are /, /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
-          "/.xls?QUERY, /.parquet?QUERY, NAME.csv, /metrics, /healthz and /readyz");
+          "/.xls?QUERY, /.parquet?QUERY, NAME.csv, /console, /metrics, /healthz and /readyz");
     }
     if (method == http::verb::post) {
       std::string asked =

@@ -7,6 +7,8 @@
 
 namespace tickstack::serve::page {
 
+extern const std::string_view kConsoleChartJs, kConsoleCss, kConsoleEditorJs, kConsoleHtml,
+    kConsoleJs, kConsoleTableJs;
 extern const std::string_view kThemeCss;        // Colours and fonts of all pages.
 extern const std::string_view kUPlotIifeMinJs;  // These three are from third_party/uplot.
 extern const std::string_view kUPlotMinCss;

@@ -104,7 +104,17 @@ class HttpTest(stack.StackTest):
         status, _, text = self.ask("/", "POST", "q=1+\r\n1\r\n", {"Content-Type": "text/plain"})
         self.assertEqual((200, True), (status, "<pre>2\n</pre>" in text))
 
-    def test_forms_for_programs_and_for_the_console(self):
+    def test_the_console_and_its_forms(self):
+        for path, kind in (("/console", "text/html; charset=utf-8"), ("/page/console.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_chart.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_editor.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_table.js", "text/javascript; charset=utf-8"),
+                           ("/page/console.css", "text/css; charset=utf-8")):
+            for process in ("rdb", "tickerplant", "feed"):
+                status, response, text = self.ask(path, port=self.running.port(process))
+                self.assertEqual((200, kind), (status, response.headers["Content-Type"]), path)
+                self.assertIn("script-src 'self'", response.headers["Content-Security-Policy"])
+                self.assertGreater(len(text), 500)
         status, _, text = self.query(".grid", "([]a:9007199254740993 0N)")
         self.assertEqual((200, {"kind": "table", "rows": 2, "shown": 2, "cut": 0, "keys": 0, "columns": [
             {"name": "a", "type": "j", "cells": ["9007199254740993", ""]}]}), (status, json.loads(text)))
