@@ -39,8 +39,8 @@ help:
 	@echo "make mutants       planted defects that simulated lives must notice: up to MUTANT_LIVES=$(MUTANT_LIVES) lives each"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
-	@echo "make test-browser  a load test's report, an RDB's pages and live pages in a headless Chromium (installs it, 290 MB)"
-	@echo "make pictures      the pictures of docs/pictures/ (report, live page), by the same browser; RUN=DIR: of a run"
+	@echo "make test-browser  report, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
+	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
 	@echo "make bench         every benchmark"
 	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
@@ -134,6 +134,7 @@ test-browser: build deps-browser
 	tests/browser/report_test.py --program $(PROGRAM)
 	tests/browser/http_test.py --program $(PROGRAM)
 	tests/browser/live_test.py --program $(PROGRAM)
+	tests/browser/console_test.py --program $(PROGRAM)
 
 pictures: build deps-browser
 	tests/browser/pictures.py --program $(PROGRAM) $(if $(RUN),--run $(RUN))

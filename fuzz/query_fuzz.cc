@@ -1,6 +1,6 @@
 // Evaluates any text as a query, over a captured and a copied table, within small limits. It must
-// end in a value, or in an error with a name. The value must not exceed the limit by more than a
-// name's width.
+// end in a value, or in an error with a name and a position within the text. The value must not
+// exceed the limit by more than a name's width.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     tickstack::query::Show(*answer);
   } else {
     TS_CHECK(!tickstack::query::QErrorText(answer.status()).empty());  // Every error has a name.
+    TS_CHECK(tickstack::query::PositionOf(answer.status()).value_or(0) <= text.size());
   }
   return 0;
 }

@@ -92,7 +92,8 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNa
   });
   if (names == nullptr) return value;
   names->Keep(std::move(changes));
-  if (!value.ok()) return names->Explain(value.status());
+  // A function may be of an earlier text.
+  if (!value.ok()) return names->Explain(WithoutPosition(value.status()));
   return value;
 }
 

@@ -31,7 +31,8 @@ Limits LoopLimits();
 // generic null for an empty text.
 //
 // Errors:  a Status whose QErrorText() (columns/errors.h) is what q would signal and whose message
-//          says more. Codes: kInvalidArgument, kNotFound (a name without a value), kUnimplemented
+//          says more; its PositionOf() is the byte offset of the token at fault, if it is known.
+//          Codes: kInvalidArgument, kNotFound (a name without a value), kUnimplemented
 //          (nyi), kResourceExhausted (a limit). An error of Environment::Call is passed on
 //          unchanged.
 // Threads: reentrant; keeps no state between calls.

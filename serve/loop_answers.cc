@@ -29,7 +29,8 @@ query::ClientFacts FactsOf(const wire::Connection& connection) {
 void AnswerSync(wire::Connection& connection, wire::ReplyTicket ticket,
                 const absl::StatusOr<Value>& answer) {
   if (answer.ok()) return connection.Reply(ticket, *answer);
-  connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  connection.ReplyError(ticket, query::QErrorText(answer.status()),
+                        query::PositionOf(answer.status()));
 }
 
 LoopAnswer EvaluateOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "disk/parquet.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
 #include "serve/page_files.h"
@@ -49,6 +50,9 @@ class ProcessStatus final : public wire::StatusSource {
   explicit ProcessStatus(ProcessStatusOptions options);
   Render Collect(wire::StatusPage page) override;
   std::span<const wire::PageFile> Files() const override { return PageFiles(); }
+  absl::StatusOr<std::string> FormatParquet(const Value& table) const override {
+    return disk::FormatParquet(table);
+  }
 
  private:
   struct Common;  // Shared with the pages that are being rendered.

@@ -165,7 +165,8 @@ Replies QueryRunner::Run(const QueryRequest& request) {
                          ? *std::move(answer)
                          : wire::ErrorAnswer(fmt::format("limit: {}", Message(answer.status())));
   } else {
-    replies.answer = wire::ErrorAnswer(ErrorText(value.status()));
+    replies.answer = wire::ErrorAnswer(ErrorText(value.status()), query::PositionOf(value.status()),
+                                       client.form);
   }
   return replies;
 }

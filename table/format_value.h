@@ -22,6 +22,18 @@
 // numbers of more than 15 digits, are texts. Cells are as in CSV. A dictionary has the columns
 // `key` and `value`; any other value that is not a table has the column `value`.
 //
+// Grid: what a page needs to show a value, as JSON. A table, a dictionary or a list has columns of
+// texts, each cell as CellText writes it, so that a browser, whose numbers are doubles, does not
+// change one. Only the first rows are there, within GridLimits; a longer cell ends with `..`.
+//
+//   {"kind":"table","rows":3,"shown":2,"cut":0,"keys":1,
+//    "columns":[{"name":"sym","type":"s","cells":["A","B"]}]}
+//
+// `kind` is `table`, `dictionary` (columns `key` and `value`), `list` (column `value`), `text` (an
+// atom, a string, a function; `text` instead of columns) or `nothing` (`::`). `keys` is the number
+// of key columns, which come first; `cut` the number of cells that are not whole. `type` is the
+// letter that `meta` shows.
+//
 // Cost: one pass; memory is that of the text. Errors: none, every value has a text. Threads: any.
 
 #include <cstddef>
@@ -37,13 +49,23 @@ struct TextLimits {
   size_t columns = SIZE_MAX;
 };
 
+// Limits of a grid. With them its text has little more than 4 MiB, which a browser parses without a
+// pause that is noticed.
+struct GridLimits {
+  size_t rows = 200'000;
+  size_t bytes = size_t{4} << 20;  // Size of all cells; the row that reaches it is the last one.
+  size_t cell_bytes = 4'000;
+  size_t text_bytes = 200'000;  // Size of the text of a value without cells.
+};
+
 std::string FormatText(const Value& value, const TextLimits& limits = {});  // Ends with LF.
 std::string InlineText(const Value& value);  // On one line, as within a list: `(1;2 3;"abc")`.
 // Element `i` of a column as a table's cell shows it: no suffix, no backtick, a null is blank.
 std::string CellText(const Value& column, size_t i);
-std::string FormatJson(const Value& value);      // Has no LF.
-std::string FormatCsv(const Value& value);       // Ends with LF.
-std::string FormatXml(const Value& value);       // Ends with LF.
-std::string FormatWorkbook(const Value& value);  // Ends with LF.
+std::string FormatJson(const Value& value);                                 // Has no LF.
+std::string FormatCsv(const Value& value);                                  // Ends with LF.
+std::string FormatGrid(const Value& value, const GridLimits& limits = {});  // Has no LF.
+std::string FormatXml(const Value& value);                                  // Ends with LF.
+std::string FormatWorkbook(const Value& value);                             // Ends with LF.
 
 }  // namespace tickstack

@@ -276,5 +276,60 @@ TEST(FormatCsv, WritesAtomsVectorsAndDictionaries) {
             "k,v\n1,2\n");
 }
 
+TEST(FormatGrid, ATableHasColumnsOfTexts) {
+  EXPECT_EQ(FormatGrid(Trades()),
+            R"({"kind":"table","rows":2,"shown":2,"cut":0,"keys":0,"columns":[)"
+            R"({"name":"time","type":"p","cells":["2013.10.07D09:30:00.123456789",""]},)"
+            R"({"name":"sym","type":"s","cells":["AIG",""]},)"
+            R"({"name":"price","type":"f","cells":["48.5",""]},)"
+            R"({"name":"size","type":"i","cells":["100",""]},)"
+            R"({"name":"stop","type":"b","cells":["1","0"]},)"
+            R"({"name":"cond","type":"c","cells":["@"," "]}]})");
+  const Value keyed = Value::Dict(Value::Table({"a\"b"}, {Value::Symbols({"x"})}),
+                                  Value::Table({"n"}, {Value::List({Value::String("s")})}));
+  EXPECT_EQ(
+      FormatGrid(keyed),
+      R"({"kind":"table","rows":1,"shown":1,"cut":0,"keys":1,"columns":[)"
+      R"({"name":"a\"b","type":"s","cells":["x"]},{"name":"n","type":"C","cells":[",\"s\""]}]})");
+}
+
+TEST(FormatGrid, EachDigitOfALongIsThere) {
+  const Value longs = Vector<int64_t>(Type::kLong, {9'007'199'254'740'993, kInfinityLong});
+  EXPECT_EQ(FormatGrid(longs),
+            R"({"kind":"list","rows":2,"shown":2,"cut":0,"keys":0,"columns":[)"
+            R"({"name":"value","type":"j","cells":["9007199254740993","0W"]}]})");
+}
+
+TEST(FormatGrid, OtherValuesAreTexts) {
+  EXPECT_EQ(FormatGrid(Value()), R"({"kind":"nothing","cut":0,"text":""})");
+  EXPECT_EQ(FormatGrid(Value::String("a<b")), R"({"kind":"text","cut":0,"text":"\"a<b\"\n"})");
+  EXPECT_EQ(
+      FormatGrid(Value::Dict(Value::Symbols({"a"}), Vector<int64_t>(Type::kLong, {1}))),
+      R"({"kind":"dictionary","rows":1,"shown":1,"cut":0,"keys":1,"columns":[)"
+      R"({"name":"key","type":"s","cells":["a"]},{"name":"value","type":"j","cells":["1"]}]})");
+  EXPECT_EQ(FormatGrid(Value::Table({"a"}, {Vector<int64_t>(Type::kLong, {})})),
+            R"({"kind":"table","rows":0,"shown":0,"cut":0,"keys":0,"columns":[)"
+            R"({"name":"a","type":"j","cells":[]}]})");
+}
+
+TEST(FormatGrid, ItsLimitsAreToldAndKept) {
+  const Value longs = Vector<int64_t>(Type::kLong, {10, 20, 30});
+  EXPECT_EQ(FormatGrid(longs, {.rows = 1}),
+            R"({"kind":"list","rows":3,"shown":1,"cut":0,"keys":0,"columns":[)"
+            R"({"name":"value","type":"j","cells":["10"]}]})");
+  EXPECT_EQ(FormatGrid(longs, {.bytes = 6}),
+            R"({"kind":"list","rows":3,"shown":2,"cut":0,"keys":0,"columns":[)"
+            R"({"name":"value","type":"j","cells":["10","20"]}]})");
+  const Value names = Value::Symbols({"abcd",
+                                      "ab\xc3\xa9"
+                                      "d",
+                                      "abc"});
+  EXPECT_EQ(FormatGrid(names, {.cell_bytes = 3}),
+            R"({"kind":"list","rows":3,"shown":3,"cut":2,"keys":0,"columns":[)"
+            R"({"name":"value","type":"s","cells":["abc..","ab..","abc"]}]})");
+  EXPECT_EQ(FormatGrid(Value::String("abcdef"), {.text_bytes = 3}),
+            R"({"kind":"text","cut":1,"text":"\"ab.."})");
+}
+
 }  // namespace
 }  // namespace tickstack

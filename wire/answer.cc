@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
+#include "wire/error_position.h"
 
 namespace tickstack::wire {
 namespace {
@@ -64,9 +65,12 @@ Answer EncodeAnswer(const Value& value, const AnswerForm& form) {
                  form.compress && *bytes > kCompressBytesMin && *bytes <= kCompressBytesMax);
 }
 
-Answer ErrorAnswer(std::string_view text) {
+Answer ErrorAnswer(std::string_view text, std::optional<size_t> position, const AnswerForm& form) {
   Answer answer;
-  answer.encoded = EncodeMessage(MessageKind::kResponse, Value::Error(text));
+  const bool joins = position.has_value() && form.error_positions;
+  answer.encoded =
+      EncodeMessage(MessageKind::kResponse,
+                    joins ? Value::Error(JoinPosition(text, *position)) : Value::Error(text));
   return answer;
 }
 

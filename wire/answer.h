@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,7 @@ namespace tickstack::wire {
 struct AnswerForm {
   uint8_t capability = 0;
   bool compress = false;
+  bool error_positions = false;  // The peer is the gateway for HTTP: see wire/error_position.h.
 };
 
 struct Answer {
@@ -50,6 +52,8 @@ absl::StatusOr<Answer> MakeMessage(MessageKind kind, std::shared_ptr<const Value
 // The same with all bytes encoded immediately, for values that do not outlive the call.
 Answer EncodeAnswer(const Value& value, const AnswerForm& form);
 
-Answer ErrorAnswer(std::string_view text);
+// `position`, if it is known, is in the answer only if the form asks for it.
+Answer ErrorAnswer(std::string_view text, std::optional<size_t> position = std::nullopt,
+                   const AnswerForm& form = {});
 
 }  // namespace tickstack::wire

@@ -325,15 +325,17 @@ ReplyTicket Connection::TakeTicket() {
 }
 
 AnswerForm Connection::form() const {
-  return {capability_, !local_ && impl_->options.compress && capability_ >= kCapabilityCompression};
+  return {capability_, !local_ && impl_->options.compress && capability_ >= kCapabilityCompression,
+          by_http_};
 }
 
 void Connection::Reply(ReplyTicket ticket, const Value& answer) {
   Reply(ticket, EncodeAnswer(answer, form()));
 }
 
-void Connection::ReplyError(ReplyTicket ticket, std::string_view text) {
-  Reply(ticket, ErrorAnswer(text));
+void Connection::ReplyError(ReplyTicket ticket, std::string_view text,
+                            std::optional<size_t> position) {
+  Reply(ticket, ErrorAnswer(text, position, form()));
 }
 
 void Connection::Reply(ReplyTicket ticket, Answer answer) {

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -109,7 +110,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // large for the peer becomes an error.
   ReplyTicket TakeTicket();
   void Reply(ReplyTicket ticket, const Value& answer);
-  void ReplyError(ReplyTicket ticket, std::string_view text);
+  void ReplyError(ReplyTicket ticket, std::string_view text,
+                  std::optional<size_t> position = std::nullopt);
   // `answer` was made for this connection's form(). A stream is destroyed once it is sent, or when
   // the connection ends.
   void Reply(ReplyTicket ticket, Answer answer);

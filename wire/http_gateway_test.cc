@@ -13,6 +13,7 @@
 
 #include "base/logging.h"
 #include "base/owned_fd.h"
+#include "base/status.h"
 #include "wire/authenticator_for_test.h"
 #include "wire/codec.h"
 #include "wire/event_hub.h"
@@ -38,6 +39,7 @@ class Process final : public ServerHandler {
     if (value->text() == "wait") return;
     if (value->text() == "leave") return connection.Close(absl::OkStatus());
     if (value->text() == "wrong") return connection.ReplyError(ticket, "type");
+    if (value->text() == "1+`a") return connection.ReplyError(ticket, "type", 1);
     connection.Reply(ticket, *value);
   }
   void OnClosed(Connection&, const absl::Status&) override { ++closed; }
@@ -121,12 +123,36 @@ TEST_F(HttpGatewayTest, AsksTheProcessAndRendersItsAnswer) {
   EXPECT_THAT(Ask(Get("/?wrong")), StartsWith("HTTP/1.1 400 "));
 }
 
+TEST_F(HttpGatewayTest, AnErrorInJsonHasItsPosition) {
+  Listen();
+  for (const std::string_view form : {"json", "grid"}) {
+    EXPECT_THAT(Ask(Get(fmt::format("/.{}?1+%60a", form))),
+                EndsWith("\r\n\r\n{\"error\":\"'type\",\"position\":1}\n"));
+    EXPECT_THAT(Ask(Get(fmt::format("/.{}?wrong", form))),
+                EndsWith("\r\n\r\n{\"error\":\"'type\"}\n"));
+  }
+  EXPECT_THAT(Ask(Get("/.csv?1+%60a")), EndsWith("\r\n\r\n'type\n"));
+  EXPECT_THAT(Ask(Get("/?1+%60a")), HasSubstr(">&#39;type</p>"));
+}
+
+TEST_F(HttpGatewayTest, WritesNoParquetWithoutAWriter) {
+  Listen();
+  const std::string refused = Ask(Get("/.parquet?wait%20a%20bit"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(refused, HasSubstr("Content-Type: text/plain"));
+  EXPECT_THAT(refused, EndsWith("this process writes no Parquet\n"));
+}
+
 class FixedStatus final : public StatusSource {
  public:
   std::span<const PageFile> Files() const override {
     static constexpr PageFile kFiles[] = {{"/", "text/html", "<p>home"},
                                           {"/page/a.js", "text/javascript", "let a;"}};
     return kFiles;
+  }
+  absl::StatusOr<std::string> FormatParquet(const Value& table) const override {
+    if (table.text() == "list") return InvalidArgument("column a: a list");
+    return std::string("PAR1");
   }
   Render Collect(StatusPage page) override {
     return [page] {
@@ -158,6 +184,19 @@ TEST_F(StatusPagesTest, AreAnsweredWithoutAQuestionToTheProcess) {
   EXPECT_THAT(ready, StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(ready, EndsWith("\r\n\r\nnot ready: x\n"));
   EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
+TEST_F(StatusPagesTest, TheProcessWritesParquet) {
+  Listen(WithPages());
+  const std::string file = Ask(Get("/day.parquet?table"));
+  EXPECT_THAT(file, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(file, HasSubstr("Content-Type: application/vnd.apache.parquet\r\n"));
+  EXPECT_THAT(file, HasSubstr("filename=\"day.parquet\""));
+  EXPECT_THAT(file, EndsWith("\r\n\r\nPAR1"));
+  const std::string refused = Ask(Get("/day.parquet?list"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(refused, HasSubstr("Content-Type: text/plain"));
+  EXPECT_THAT(refused, EndsWith("column a: a list\n"));
 }
 
 TEST_F(StatusPagesTest, HealthNeedsNoLoginAndMetricsDo) {

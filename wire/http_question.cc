@@ -25,6 +25,8 @@ constexpr std::array kSuffixes = {
     Suffix{".txt", HttpForm::kText, "text/plain; charset=utf-8"},
     Suffix{".xml", HttpForm::kXml, "text/xml; charset=utf-8"},
     Suffix{".xls", HttpForm::kWorkbook, "application/vnd.ms-excel"},
+    Suffix{".grid", HttpForm::kGrid, "application/json"},
+    Suffix{".parquet", HttpForm::kParquet, "application/vnd.apache.parquet"},
 };
 
 bool IsAlnumChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }

@@ -5,7 +5,8 @@
 //
 //   GET /?select from trade      an answer as a page
 //   GET /?select from trade      as a page
-//   GET /.csv?select from trade  as CSV; also .json .txt .xml .xls; /day.csv names the download
+//   GET /.csv?select from trade  as CSV; /day.csv names the download; also .json .txt .xml .xls,
+//                                .parquet, and .grid for the console (table/format_value.h)
 //   GET /trade.csv               the value of a name
 //   POST /, /.csv ...            the body is the question, for long ones
 //
@@ -20,7 +21,7 @@
 
 namespace tickstack::wire {
 
-enum class HttpForm { kPage, kCsv, kJson, kText, kXml, kWorkbook };
+enum class HttpForm { kPage, kCsv, kJson, kText, kXml, kWorkbook, kGrid, kParquet };
 
 std::string_view ContentTypeOf(HttpForm form);
 

@@ -29,6 +29,8 @@ TEST(HttpQuestion, HasTheFormOfItsPath) {
   EXPECT_EQ(ParseTarget("/.xml?1")->form, HttpForm::kXml);
   EXPECT_EQ(ParseTarget("/day.xls?1")->form, HttpForm::kWorkbook);
   EXPECT_EQ(ParseTarget("/.txt?1")->form, HttpForm::kText);
+  EXPECT_EQ(ParseTarget("/.grid?1")->form, HttpForm::kGrid);
+  EXPECT_EQ(ParseTarget("/trade.parquet?1")->form, HttpForm::kParquet);
   EXPECT_EQ(ParseTarget("/.csv?1")->file, "");
   EXPECT_EQ(ParseTarget("/day-1.csv?1")->file, "day-1.csv");
   EXPECT_EQ(QueryOf("/day.csv?1"), "1");

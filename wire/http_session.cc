@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "table/format_value.h"
 #include "wire/codec.h"
+#include "wire/error_position.h"
 #include "wire/http_page.h"
 #include "wire/http_question.h"
 #include "wire/http_sessions.h"
@@ -145,9 +146,10 @@ class HttpSession final : public HttpClientSession {
     if (file_ != nullptr) return AnswerFile();
     std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
     if (!question) {
-      return Refuse(http::status::not_found,
-                    "there are /, /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
-                    "/.xls?QUERY, NAME.csv, /events, /metrics, /healthz and /readyz");
+      return Refuse(
+          http::status::not_found,
+          "there are /, /console, /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
+          "/.xls?QUERY, /.parquet?QUERY, NAME.csv, /events, /metrics, /healthz and /readyz");
     }
     if (method == http::verb::post) {
       std::string asked =
@@ -248,12 +250,13 @@ class HttpSession final : public HttpClientSession {
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
     // kUnknown has q's own error text, which q shows after a quote.
-    const std::string quoted = fmt::format("'{}", Message(why));
+    const PositionedError error = SplitPosition(Message(why));
+    const std::string quoted = fmt::format("'{}", error.text);
     switch (why.code()) {
       case absl::StatusCode::kUnknown:
-        return Respond(Message(why).starts_with("access: ") ? http::status::forbidden
-                                                            : http::status::bad_request,
-                       ErrorText(quoted));
+        return Respond(error.text.starts_with("access: ") ? http::status::forbidden
+                                                          : http::status::bad_request,
+                       ErrorText(quoted, error.position));
       case absl::StatusCode::kPermissionDenied:
         return Respond(http::status::unauthorized, ErrorText(quoted));
       case absl::StatusCode::kResourceExhausted:
@@ -273,35 +276,38 @@ class HttpSession final : public HttpClientSession {
   void Answer(const Value& answer) {
     // Checked before the work: rendering delays all other clients.
     if (ClientHasClosed()) return;
-    const size_t bytes = question_.form == HttpForm::kPage ? 0 : EncodedBytes(answer).value_or(0);
+    const bool is_short = question_.form == HttpForm::kPage || question_.form == HttpForm::kGrid;
+    const size_t bytes = is_short ? 0 : EncodedBytes(answer).value_or(0);
     if (!sessions_.HasRoom(0, bytes)) return RespondOverloaded();
-    std::string text;
-    if (is_index_) {
-      text = IndexText(answer);
-    } else {
-      switch (question_.form) {
-        case HttpForm::kPage:
-          text = AnswerPage(question_.query, answer);
-          break;
-        case HttpForm::kCsv:
-          text = FormatCsv(answer);
-          break;
-        case HttpForm::kJson:
-          text = FormatJson(answer) + "\n";
-          break;
-        case HttpForm::kText:
-          text = FormatText(answer);
-          break;
-        case HttpForm::kXml:
-          text = FormatXml(answer);
-          break;
-        case HttpForm::kWorkbook:
-          text = FormatWorkbook(answer);
-          break;
-      }
+    absl::StatusOr<std::string> text = TextOf(answer);
+    if (!text.ok()) {
+      return Respond(http::status::bad_request, ErrorText(std::string(Message(text.status()))));
     }
-    if (!sessions_.HasRoom(0, text.size())) return RespondOverloaded();
-    Respond(http::status::ok, std::move(text));
+    if (!sessions_.HasRoom(0, text->size())) return RespondOverloaded();
+    Respond(http::status::ok, *std::move(text));
+  }
+
+  // An error only for Parquet, which cannot have every value.
+  absl::StatusOr<std::string> TextOf(const Value& answer) const {
+    switch (question_.form) {
+      case HttpForm::kPage:
+        return is_index_ ? IndexOf(answer) : AnswerPage(question_.query, answer);
+      case HttpForm::kCsv:
+        return FormatCsv(answer);
+      case HttpForm::kJson:
+        return FormatJson(answer) + "\n";
+      case HttpForm::kText:
+        return FormatText(answer);
+      case HttpForm::kXml:
+        return FormatXml(answer);
+      case HttpForm::kWorkbook:
+        return FormatWorkbook(answer);
+      case HttpForm::kGrid:
+        return FormatGrid(answer) + "\n";
+      case HttpForm::kParquet:
+        return sessions_.status.FormatParquet(answer);
+    }
+    return std::string();
   }
 
   void RespondOverloaded() {
@@ -309,10 +315,7 @@ class HttpSession final : public HttpClientSession {
             ErrorText("too many answers wait for slow readers; try again"));
   }
 
-  std::string IndexText(const Value& answer) const {
-    if (question_.form != HttpForm::kPage) {
-      return question_.form == HttpForm::kJson ? FormatJson(answer) + "\n" : FormatCsv(answer);
-    }
+  static std::string IndexOf(const Value& answer) {
     std::vector<std::string> tables;
     if (answer.is(Type::kSymbol)) {
       for (size_t i = 0; i < answer.count(); ++i) tables.emplace_back(answer.symbols()[i]);
@@ -320,16 +323,20 @@ class HttpSession final : public HttpClientSession {
     return IndexPage(tables);
   }
 
-  std::string ErrorText(const std::string& what) const {
+  std::string ErrorText(const std::string& what,
+                        std::optional<size_t> position = std::nullopt) const {
     switch (question_.form) {
       case HttpForm::kPage:
         return ErrorPage(question_.query, what);
       case HttpForm::kJson:
-        return fmt::format("{{\"error\":{}}}\n", FormatJson(Value::String(what)));
+      case HttpForm::kGrid:
+        return fmt::format("{{\"error\":{}{}}}\n", FormatJson(Value::String(what)),
+                           position ? fmt::format(",\"position\":{}", *position) : "");
       case HttpForm::kCsv:
       case HttpForm::kText:
       case HttpForm::kXml:
       case HttpForm::kWorkbook:
+      case HttpForm::kParquet:
         break;
     }
     return what + "\n";
@@ -342,6 +349,12 @@ class HttpSession final : public HttpClientSession {
     Respond(status, fmt::format("{}\n", why));
   }
 
+  // An error is no Parquet.
+  HttpForm FormOf(http::status status) const {
+    const bool is_text = question_.form == HttpForm::kParquet && status != http::status::ok;
+    return is_text ? HttpForm::kText : question_.form;
+  }
+
   void Respond(http::status status, std::string text) {
     unsent_bytes_ = text.size();
     sessions_.unsent_bytes += unsent_bytes_;
@@ -350,7 +363,7 @@ class HttpSession final : public HttpClientSession {
     const bool is_file = file_ != nullptr && status == http::status::ok;
     const std::string_view type = is_file        ? file_->content_type
                                   : status_page_ ? ContentTypeOf(*status_page_)
-                                                 : ContentTypeOf(question_.form);
+                                                 : ContentTypeOf(FormOf(status));
     response_.set(http::field::content_type, beast::string_view(type.data(), type.size()));
     if (status == http::status::unauthorized) {
       response_.set(http::field::www_authenticate, "Basic realm=\"tickstack\", charset=\"UTF-8\"");

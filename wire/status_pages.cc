@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/status.h"
+
 namespace tickstack::wire {
 namespace {
 
@@ -46,6 +48,15 @@ StatusDesk::StatusDesk(EventLoop& loop, StatusSource* source, EventLoop* process
 }
 
 StatusDesk::~StatusDesk() { Close(); }
+
+absl::StatusOr<std::string> StatusSource::FormatParquet(const Value&) const {
+  return Unimplemented("this process writes no Parquet");
+}
+
+absl::StatusOr<std::string> StatusDesk::FormatParquet(const Value& table) const {
+  if (source_ == nullptr) return Unimplemented("this process writes no Parquet");
+  return source_->FormatParquet(table);
+}
 
 void StatusDesk::Close() {
   {

@@ -25,6 +25,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "absl/status/statusor.h"
+#include "table/value.h"
 #include "wire/event_loop.h"
 #include "wire/page_files.h"
 
@@ -52,6 +54,9 @@ class StatusSource {
  public:
   using Render = std::function<StatusReply()>;
   virtual ~StatusSource() = default;
+  // Returns a table as a Parquet file; wire does not know its format. kInvalidArgument for a value
+  // that the format cannot have. Called on HTTP's thread.
+  virtual absl::StatusOr<std::string> FormatParquet(const Value& table) const;
   // Files that are served as they are; they outlive the server. Called on HTTP's thread.
   virtual std::span<const PageFile> Files() const { return {}; }
   // Called on the loop of the process's server, so rows wait until it returns. Returns a function
@@ -78,6 +83,7 @@ class StatusDesk {
   std::span<const PageFile> files() const {
     return source_ == nullptr ? std::span<const PageFile>() : source_->Files();
   }
+  absl::StatusOr<std::string> FormatParquet(const Value& table) const;
   // Calls `done` once, on the loop, unless the desk is closed first.
   void Ask(StatusPage page, Done done);
   // Drops all questions. Their `done` is not called.

@@ -15,6 +15,7 @@
 #include "table/format_value.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
+#include "wire/error_position.h"
 #include "wire/http_sessions.h"
 
 namespace tickstack::wire {
@@ -241,7 +242,8 @@ class WebSocketSession final : public HttpClientSession {
     const absl::StatusOr<Value> answer = Decode(message.body);
     if (!answer.ok()) return {true, "{\"error\":\"the answer could not be read\"}"};
     if (!answer->is_error()) return {true, FormatJson(*answer)};
-    return {true, fmt::format("{{\"error\":{}}}", FormatJson(Value::String(answer->text())))};
+    return {true, fmt::format("{{\"error\":{}}}",
+                              FormatJson(Value::String(SplitPosition(answer->text()).text)))};
   }
 
   // An error becomes a symbol after a quote, as handlers of q's .z.ws send it: -8! has no errors.
@@ -249,8 +251,8 @@ class WebSocketSession final : public HttpClientSession {
     constexpr auto kError = std::byte{0x80};
     if (!message.body.empty() && message.body[0] == kError) {
       const absl::StatusOr<Value> error = Decode(message.body);
-      const Value quoted =
-          Value::Symbol(fmt::format("'{}", error.ok() ? error->text() : std::string_view("error")));
+      const Value quoted = Value::Symbol(fmt::format(
+          "'{}", error.ok() ? SplitPosition(error->text()).text : std::string_view("error")));
       return {false, std::string(AsText(EncodeMessage(MessageKind::kAsync, quoted).span()))};
     }
     std::string frame(kHeaderBytes, '\0');

@@ -1,11 +1,15 @@
 #include "query/columns/errors.h"
 
+#include <charconv>
+#include <string>
+
 #include "absl/strings/cord.h"
 
 namespace tickstack::query {
 namespace {
 
 constexpr std::string_view kSignal = "tickstack/q-signal";
+constexpr std::string_view kPosition = "tickstack/q-position";
 constexpr size_t kMaxSignal = 128;  // Cuts a hostile text, which may be one long token.
 
 }  // namespace
@@ -18,8 +22,29 @@ absl::Status QError(absl::StatusCode code, std::string_view signal, std::string_
 }
 
 absl::Status ParseError(std::string_view signal, size_t position, std::string_view detail) {
-  return QError(absl::StatusCode::kInvalidArgument, signal,
-                fmt::format("at character {}: {}", position, detail));
+  return AtPosition(QError(absl::StatusCode::kInvalidArgument, signal,
+                           fmt::format("at character {}: {}", position, detail)),
+                    position);
+}
+
+absl::Status AtPosition(absl::Status status, size_t position) {
+  if (status.ok() || PositionOf(status).has_value()) return status;
+  status.SetPayload(AbslView(kPosition), absl::Cord(std::to_string(position)));
+  return status;
+}
+
+absl::Status WithoutPosition(absl::Status status) {
+  status.ErasePayload(AbslView(kPosition));
+  return status;
+}
+
+std::optional<size_t> PositionOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(AbslView(kPosition));
+  if (!payload.has_value()) return std::nullopt;
+  const std::string text(*payload);
+  size_t position = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
+  return error == std::errc() ? std::optional(position) : std::nullopt;
 }
 
 absl::Status NyiError(std::string_view token) {

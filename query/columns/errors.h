@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,7 +34,7 @@ TS_Q_ERROR_MAKER(StopError, absl::StatusCode::kResourceExhausted, "stop")
 #undef TS_Q_ERROR_MAKER
 
 // A text that is not valid q. `signal` is what q reports: the unclosed bracket, or a misplaced
-// token.
+// token. The status has `position`, a byte offset in that text.
 absl::Status ParseError(std::string_view signal, size_t position, std::string_view detail);
 
 // A feature outside the subset: `nyi: token`.
@@ -58,6 +60,13 @@ auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
                   Message(full));
   });
 }
+
+// The position of an error is the byte offset of the token at fault in the text of the request. An
+// error keeps the first position that it gets: that of the innermost expression.
+absl::Status AtPosition(absl::Status status, size_t position);
+// For an error in another text, whose offsets mean nothing in the text of the request.
+absl::Status WithoutPosition(absl::Status status);
+std::optional<size_t> PositionOf(const absl::Status& status);
 
 // Returns the text of an error as it is sent after byte 0x80: `type`, `length`, `rank`, `nyi: wj`,
 // `limit`, `stop`, a name without a value... For an error that has no signal: its whole message.

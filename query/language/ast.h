@@ -2,6 +2,7 @@
 
 // The tree that the parser makes of an expression, and that the evaluator walks.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,8 +39,14 @@ struct Node {
     kSignal,  // 'x
     kQuery,   // `query`
   };
+  // `position` of an expression of another text than the request's.
+  static constexpr uint32_t kNoPosition = UINT32_MAX;
+
   Kind kind = Kind::kConstant;
   int depth = 1;
+  // Byte offset in the text of the request where an error of this expression is shown: its first
+  // token; for `x+y` and f[x] that of the function.
+  uint32_t position = kNoPosition;
   Value value;
   std::string name;
   const Builtin* function = nullptr;

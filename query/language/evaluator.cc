@@ -296,10 +296,9 @@ absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span
   return *std::move(*result);
 }
 
-absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
-  if (node.kind == Node::Kind::kConstant) return node.value;
-  const Budget::Level level(context.budget);
-  TS_RETURN_IF_ERROR(level.Check());
+namespace {
+
+absl::StatusOr<Term> EvaluateKind(Context& context, const Node& node) {
   switch (node.kind) {
     case Node::Kind::kConstant:
       return node.value;
@@ -337,6 +336,20 @@ absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
       return EvaluateQuery(context, *node.query);
   }
   return NyiError("expression");
+}
+
+}  // namespace
+
+absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
+  if (node.kind == Node::Kind::kConstant) return node.value;
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  absl::StatusOr<Term> result = EvaluateKind(context, node);
+  if (!result.ok() && node.position != Node::kNoPosition &&
+      result.status().code() != absl::StatusCode::kCancelled) {  // That is no error: `:x`.
+    result = AtPosition(result.status(), node.position);
+  }
+  return result;
 }
 
 absl::StatusOr<Term> EvaluateStatements(Context& context, std::span<const NodePtr> statements) {

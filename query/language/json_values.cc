@@ -51,13 +51,14 @@ class JsonValues final : public nlohmann::json_sax<Json> {
     return Close([](Value list) { return list; });
   }
   bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {
-    status_ = ParseError("json", at, "no JSON text");
+    status_ = WithoutPosition(ParseError("json", at, "no JSON text"));
     return false;
   }
 
   absl::StatusOr<Value> Finish(bool whole) {
     TS_RETURN_IF_ERROR(status_);
-    if (!whole || !value_.has_value()) return ParseError("json", 0, "no JSON text");
+    if (!whole || !value_.has_value())
+      return WithoutPosition(ParseError("json", 0, "no JSON text"));
     return *std::move(value_);
   }
 

@@ -30,7 +30,7 @@ bool Parser::AtEndOfExpression() const {
 }
 
 absl::Status Parser::Unexpected(const Token& token) const {
-  if (token.kind == TokenKind::kOperator) return NyiError(token.text);
+  if (token.kind == TokenKind::kOperator) return AtPosition(NyiError(token.text), token.position);
   if (token.kind == TokenKind::kEnd) {
     return ParseError("parse", token.position, "the text ends where an expression is expected");
   }
@@ -77,14 +77,29 @@ NodePtr Parser::FunctionNode(const Builtin& builtin) {
   return node;
 }
 
+// Keeps an earlier position.
+void Parser::SetPosition(Node& node, size_t position) const {
+  if (!positions_ || node.position != Node::kNoPosition || position >= Node::kNoPosition) return;
+  node.position = static_cast<uint32_t>(position);
+}
+
 Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) {
   NodePtr node = NewNode(Node::Kind::kApply);
+  node->position = function->position;
   node->children.push_back(std::move(function));
   for (NodePtr& arg : args) node->children.push_back(std::move(arg));
   return Checked(std::move(node));
 }
 
+// An error that names no token is at the last one that was read.
 absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
+  absl::StatusOr<std::vector<NodePtr>> statements = AllStatements();
+  if (statements.ok()) return statements;
+  if (!positions_) return WithoutPosition(statements.status());
+  return AtPosition(statements.status(), tokens_[at_ - std::min<size_t>(at_, 1)].position);
+}
+
+absl::StatusOr<std::vector<NodePtr>> Parser::AllStatements() {
   std::vector<NodePtr> statements;
   // A system command is a line of its own kind, such as \l file.
   if (AtOperator("\\")) {
@@ -221,6 +236,7 @@ Parser::Result Parser::Assignment(NodePtr left) {
     Take();
   }
   const bool indexed = left->kind == Node::Kind::kApply;
+  node->position = left->position;
   node->name = indexed ? left->children[0]->name : left->name;
   if (IsReservedWord(node->name)) {
     return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", node->name),
@@ -264,7 +280,7 @@ Parser::Result Parser::View(NodePtr node) {
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
                                            std::string_view space) {
   TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
-  return Parser(std::move(tokens), max_depth, space).Program();
+  return Parser(std::move(tokens), max_depth, space, true).Program();
 }
 
 absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
@@ -273,9 +289,10 @@ absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& 
     return LimitError("a text of {} bytes, at most {}", text.size(), budget.max_text_bytes());
   }
   TS_RETURN_IF_ERROR(budget.Charge(text.size(), sizeof(Token)));
-  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
-  TS_RETURN_IF_ERROR(budget.Charge(tokens.size(), sizeof(Node)));
-  return Parser(std::move(tokens), budget.max_depth(), space).Program();
+  absl::StatusOr<std::vector<Token>> tokens = Tokenise(text);
+  if (!tokens.ok()) return WithoutPosition(tokens.status());
+  TS_RETURN_IF_ERROR(budget.Charge(tokens->size(), sizeof(Node)));
+  return Parser(*std::move(tokens), budget.max_depth(), space, false).Program();
 }
 
 }  // namespace tickstack::query

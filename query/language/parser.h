@@ -16,11 +16,12 @@ namespace tickstack::query {
 // argument, and of two adjacent terms the left one is applied to the right one. What q has and the
 // subset lacks is nyi with its token; what q lacks as well is q's parse error (the token, or the
 // open bracket). `stack` beyond max_depth levels of brackets, or of successive operators. Lambdas
-// in the text belong to the namespace `space`.
+// in the text belong to the namespace `space`. Nodes and errors have positions in the text.
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
                                            std::string_view space = ".");
 
-// The same for a text that an evaluation read or made: within its limits, and charged.
+// The same for a text that an evaluation read or made: within its limits, charged, and without
+// positions.
 absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
                                                  std::string_view space = ".");
 

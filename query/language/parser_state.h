@@ -25,13 +25,17 @@ struct LambdaScope {
 
 class Parser {
  public:
-  Parser(std::vector<Token> tokens, int max_depth, std::string_view space)
-      : tokens_(std::move(tokens)), space_(space), max_depth_(max_depth) {}
+  // `positions`: nodes and errors have theirs.
+  Parser(std::vector<Token> tokens, int max_depth, std::string_view space, bool positions)
+      : tokens_(std::move(tokens)), space_(space), max_depth_(max_depth), positions_(positions) {}
 
   absl::StatusOr<std::vector<NodePtr>> Program();
 
  private:
   using Result = absl::StatusOr<NodePtr>;
+
+  absl::StatusOr<std::vector<NodePtr>> AllStatements();
+  void SetPosition(Node& node, size_t position) const;
 
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
@@ -99,6 +103,7 @@ class Parser {
   const std::string space_;  // Namespace of the lambdas in the text.
   size_t at_ = 0;
   int max_depth_;
+  const bool positions_;
   int depth_ = 0;
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr outside of lambdas.

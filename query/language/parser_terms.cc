@@ -19,7 +19,9 @@ std::optional<Iterator> Parser::IteratorAt() const {
 
 // Parses a primary with the brackets and iterators after it.
 absl::StatusOr<Parser::Parsed> Parser::Term() {
+  const size_t position = Peek().position;
   TS_ASSIGN_OR_RETURN(Parsed term, Primary());
+  SetPosition(*term.node, position);
   for (;;) {
     if (Peek().Is(TokenKind::kOpen, "[")) {
       TS_ASSIGN_OR_RETURN(term.node, Brackets(std::move(term.node)));
@@ -28,6 +30,7 @@ absl::StatusOr<Parser::Parsed> Parser::Term() {
       Take();
       NodePtr node = NewNode(Node::Kind::kDerived);
       node->iterator = *iterator;
+      node->position = term.node->position;
       node->children.push_back(std::move(term.node));
       TS_ASSIGN_OR_RETURN(term.node, Checked(std::move(node)));
       term.verb = true;
@@ -85,12 +88,14 @@ Parser::Result Parser::Numbers() {
     return token.text.size() == 2 && token.text[1] == ':';
   };
   if (is_operator(Peek())) return Name(Take());
+  const size_t position = Peek().position;
   std::vector<std::string_view> words;
   do {
     words.push_back(Take().text);
   } while (Peek().kind == TokenKind::kNumber && Peek().after_blank && !is_operator(Peek()));
-  TS_ASSIGN_OR_RETURN(Value value, ParseNumbers(words));
-  return Constant(std::move(value));
+  absl::StatusOr<Value> value = ParseNumbers(words);
+  if (!value.ok()) return AtPosition(value.status(), position);
+  return Constant(*std::move(value));
 }
 
 Parser::Result Parser::Symbols() {

@@ -10,6 +10,9 @@ namespace tickstack::serve::page {
 extern const std::string_view kLiveHtml;  // The live page, at `/`.
 extern const std::string_view kLiveCss;
 extern const std::string_view kLiveJs;
+extern const std::string_view kConsoleHtml;  // The query console, at `/console`.
+extern const std::string_view kConsoleCss, kConsoleJs;
+extern const std::string_view kConsoleChartJs, kConsoleEditorJs, kConsoleTableJs;
 extern const std::string_view kThemeCss;        // Colours and fonts of all pages.
 extern const std::string_view kUPlotIifeMinJs;  // These three are from third_party/uplot.
 extern const std::string_view kUPlotMinCss;

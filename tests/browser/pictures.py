@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Takes the pictures in docs/pictures/: a load test's report, and the live page of a stack's monitor. `make pictures`
-runs it.
+"""Takes the pictures in docs/pictures/: a load test's report, the live page of a stack's monitor, and the query
+console. `make pictures` runs it.
 
     pictures.py --program build/release/cli/tickstack [--run DIR] [--out docs/pictures]
 """
 
 import argparse
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -48,6 +50,23 @@ LIVE_PICTURES = {
 }
 LIVE_SECONDS = 45  # Time that the stack runs before its pictures.
 LIVE_EVENTS = 20
+CONSOLE = {
+    "console-light": {"width": 1100, "height": 720},
+    "console-dark": {"width": 1100, "height": 720, "dark": True},
+    "console-chart": {"width": 1100, "height": 820, "chart": True},
+    "console-phone": {"width": 390, "height": 844, "scale": 2, "chart": True},
+}
+CONSOLE_CONFIG = """
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[feed]
+rate = 4000
+seconds = 10
+start = true
+"""
+TABLE = "select trades:count i, last price, vwap:size wavg price, volume:sum size by sym from trade"
+CHART = "select time, sym, price from trade where sym in 3#distinct sym"
 
 
 def take(browser, url, out, name, width, shown, events=0, **settings):
@@ -57,6 +76,37 @@ def take(browser, url, out, name, width, shown, events=0, **settings):
     complaints = [text for text in page.complaints() if not (events > 0 and text.startswith("asked for " + url))]
     if complaints:
         sys.exit(f"{name}: the browser complains: {complaints}")
+    save(page, out, name, shown)
+
+
+def take_console(browser, address, out, name, chart=False, **settings):
+    """Takes a picture of the console with an answer."""
+    page = browser.open(f"http://{address}/console", **settings)
+    page.evaluate(f"document.querySelector('#text').value = {json.dumps(CHART if chart else TABLE)};"
+                  "document.querySelector('#text').dispatchEvent(new Event('input'));"
+                  "document.querySelector('#text').blur(); document.querySelector('#run').click()")
+    stack.wait_until(lambda: page.evaluate("document.querySelector('.rows tbody td') !== null"), 30, "the answer")
+    if chart:
+        page.evaluate("document.querySelector('#tab-chart').click()")
+        stack.wait_until(lambda: page.evaluate("document.querySelector('.uplot canvas') !== null"), 30, "the chart")
+    page.settle()
+    save(page, out, name, settings["height"])
+
+
+def take_consoles(browser, program, out):
+    with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder:
+        running = stack.Stack(pathlib.Path(folder), CONSOLE_CONFIG, (), program)
+        try:
+            running.wait_until_ready()
+            state = lambda: running.ask("feed", ".feed.stats[]")["state"]  # noqa: E731
+            stack.wait_until(lambda: state() == "done", 60, "the feed's end")
+            for name, settings in CONSOLE.items():
+                take_console(browser, f"localhost:{running.port('rdb')}", out, name, **settings)
+        finally:
+            running.destroy()
+
+
+def save(page, out, name, shown):
     path = out / f"{name}.webp"
     for quality in (85, 70, 50, 30):
         page.screenshot(path, height=shown, form="webp", quality=quality)
@@ -96,6 +146,7 @@ def main():
         for name, settings in PICTURES.items():
             take(browser, (run / "report.html").as_uri(), arguments.out, name, **settings)
         take_live(arguments.program, browser, arguments.out)
+        take_consoles(browser, os.path.abspath(arguments.program), arguments.out)
 
 
 if __name__ == "__main__":

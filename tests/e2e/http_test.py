@@ -112,9 +112,33 @@ class HttpTest(stack.StackTest):
         status, _, text = self.ask("/", "POST", "q=1+\r\n1\r\n", {"Content-Type": "text/plain"})
         self.assertEqual((200, True), (status, "<pre>2\n</pre>" in text))
 
+    def test_the_console_and_its_forms(self):
+        for path, kind in (("/console", "text/html; charset=utf-8"), ("/page/console.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_chart.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_editor.js", "text/javascript; charset=utf-8"),
+                           ("/page/console_table.js", "text/javascript; charset=utf-8"),
+                           ("/page/console.css", "text/css; charset=utf-8")):
+            for process in ("rdb", "tickerplant", "feed"):
+                status, response, text = self.ask(path, port=self.running.port(process))
+                self.assertEqual((200, kind), (status, response.headers["Content-Type"]), path)
+                self.assertIn("script-src 'self'", response.headers["Content-Security-Policy"])
+                self.assertGreater(len(text), 500)
+        status, _, text = self.query(".grid", "([]a:9007199254740993 0N)")
+        self.assertEqual((200, {"kind": "table", "rows": 2, "shown": 2, "cut": 0, "keys": 0, "columns": [
+            {"name": "a", "type": "j", "cells": ["9007199254740993", ""]}]}), (status, json.loads(text)))
+        self.assertEqual({"error": "'prise", "position": 7}, json.loads(self.query(".grid", "select prise from trade")[2]))
+        self.assertEqual({"error": "'type", "position": 2}, json.loads(self.query(".json", "2*value\"1+`a\"")[2]))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("POST", "/.parquet", TABLE)
+        response = connection.getresponse()
+        file = response.read()
+        self.assertEqual((200, b"PAR1", b"PAR1"), (response.status, file[:4], file[-4:]))
+        connection.close()
+        self.assertEqual((400, True), (lambda got: (got[0], "column a" in got[2]))(self.query(".parquet", "([]a:(1 2;3 4))")))
+
     def test_errors_say_what_and_leave_the_connection_open(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        for suffix, expected in ((".json", '{"error":"\'type"}\n'), (".txt", "'type\n"), (".csv", "'type\n")):
+        for suffix, expected in ((".json", '{"error":"\'type","position":1}\n'), (".txt", "'type\n"), (".csv", "'type\n")):
             connection.request("GET", f"/{suffix}?1+%60a")
             response = connection.getresponse()
             self.assertEqual((400, expected), (response.status, response.read().decode()))

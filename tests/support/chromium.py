@@ -152,6 +152,24 @@ class Page:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
+    def write(self, text):
+        """Enters text where the focus is, as a keyboard does."""
+        for character in text:
+            self.call("Input.dispatchKeyEvent", type="char", text="\r" if character == "\n" else character)
+        self.settle()
+
+    def press(self, key, code=0, control=False):
+        """Presses a key by its name, such as `Enter`; `code` is its number in Windows, which Tab and others need."""
+        settings = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": 2 if control else 0}
+        if key == "Enter":
+            settings["text"] = "\r"  # Without it, a button is not pressed.
+        self.call("Input.dispatchKeyEvent", type="keyDown" if key == "Enter" else "rawKeyDown", **settings)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **settings)
+        self.settle()
+
+    def download_to(self, folder):
+        self._browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
     def complaints(self):
         """Returns errors and warnings of the console, exceptions, and requests that left the page."""
         found = []
