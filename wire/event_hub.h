@@ -2,7 +2,7 @@
 
 // Server-sent events at /events: the state of a process, about once a second, for its pages.
 //
-//   timer --> ask the process (status_pages.h) --> one text --> every listener that has read the last one
+//   timer --> ask the process (status_pages.h) --> text --> listeners that have read the last one
 //
 // A listener has at most one unread event. While it does not read that one, further events are
 // dropped for it. So a slow listener costs the memory of one event, which all listeners share, and

@@ -45,7 +45,7 @@ class EventSession final : public HttpClientSession, public EventListener {
     DisconnectFromProcess();
   }
 
-  // Of the process: it sends nothing to a client that asks nothing.
+  // The process sends nothing to a client that asks nothing.
   void OnMessage(Connection&, const ReceivedMessage&) override {}
   void OnClosed(Connection&, const absl::Status&) override {
     inside_ = nullptr;

@@ -97,7 +97,7 @@ class EventsTest(stack.StackTest):
             self.assertEqual(running.port(one["name"]), one["port"])
             self.assertIn(SOURCES[one["role"]], one["facts"])
             self.assertEqual("", one["error"])
-        # Of one moment, the rows that a process says are those that it has.
+        # The rows in an event are those that the process had at that time.
         before = running.ask("tickerplant", ".u.stats[]")["rows"]
         rows = [event["stack"][1]["facts"][".u.stats"]["rows"] for event in (events.next(), events.next(), events.next())]
         self.assertEqual(sorted(rows), rows)
