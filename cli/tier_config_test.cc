@@ -273,7 +273,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       // overflow
       {"overflow = 'disk'\n" + file, at + "overflow: expected one of none, dram, found \"disk\""},
       {"overflow = 'dram'\n" + file,
-       at + "overflow_size: overflow = \"dram\" needs it, found none"},
+       at3 + "overflow_size: overflow = \"dram\" needs it, found none"},
       {"overflow_size = '1GiB'\n" + file,
        at + "overflow_size: expected overflow = \"dram\" as well, found none"},
       {"overflow_size = '1MiB'\noverflow = 'dram'\n" + file,
