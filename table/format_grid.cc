@@ -20,7 +20,7 @@ struct GridColumn {
   std::string cells = {};  // JSON strings, with commas between them.
 };
 
-bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
+bool HasItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
 std::string JsonString(std::string_view text) { return FormatJson(Value::String(text)); }
 
@@ -49,13 +49,13 @@ std::optional<Columns> ColumnsOf(const Value& value) {
     AddTable(found.columns, value.values());
     return found;
   }
-  if (value.is_dict() && IsArray(value.keys()) && IsArray(value.values())) {
+  if (value.is_dict() && HasItems(value.keys()) && HasItems(value.values())) {
     return Columns{.kind = "dictionary",
                    .keys = 1,
                    .rows = value.keys().count(),
                    .columns = {{"key", &value.keys()}, {"value", &value.values()}}};
   }
-  if (IsArray(value) && !value.is_string()) {
+  if (HasItems(value) && !value.is_string()) {
     return Columns{.kind = "list", .rows = value.count(), .columns = {{"value", &value}}};
   }
   return std::nullopt;
