@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
 """A publisher that sends faster than its subscribers read loses none of them, and the tickerplant's memory stays flat:
-who falls behind is served from the log, whoever reads slowly, stops reading, or reads after the day's end."""
+who falls behind is served from the log, whoever reads slowly, stops reading, or reads after the day's end.
 
+TICKSTACK_UNPACED_SECONDS is the length of the run of an unpaced feed (default: 2). A second of it needs up to 0.5 GB of
+disk, and takes several seconds, because the rdb has to catch up. The rdb needs the memory of 10 s of rows, some 5 GB.
+"""
+
+import json
 import os
 import pathlib
+import re
 import signal
 import struct
 import sys
@@ -14,6 +20,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
 from tests.support.kdb_ipc import ASYNC, RESPONSE, SYNC, Closed, decode, encode, message  # noqa: E402
 
+UNPACED_SECONDS = float(os.environ.get("TICKSTACK_UNPACED_SECONDS", "2"))
+DAY_SECONDS = min(10, UNPACED_SECONDS / 2)  # At a day's end the rdb drops its rows, so that memory suffices.
+FEED = "feed@sim.march2020.8000.1"  # The feed's rows are numbered under this name.
 MIB = 1 << 20
 # Before subscribers were served from the log, one that lacked 64 MiB was disconnected.
 CONFIG = """
@@ -127,6 +136,68 @@ class FlowControlTest(stack.StackTest):
         self.assertLess(self.grown(plant, before), 64 * MIB)
         self.assertEqual(1, running.log_text().count(" rdb connected "), "it kept its connection")
         self.assertEqual(0, running.stop(), running.log_text())
+
+    def start_unpaced_feed(self, running):
+        _, feed = self.start_process("feed", "--source", "sim", "--rate", "0", "--rows", str(10**10), "--window-rows",
+                                     "0", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}", "--start")
+        return feed
+
+    def rows_of_logs(self, running):
+        """Returns the rows of each day's log, which is checked and then removed."""
+        rows = []
+        for log in sorted(path for path in (running.data / "tplog").iterdir() if re.search(r"\d$", path.name)):
+            checked = self.run_program("log", "check", "--json", str(log), timeout=600)
+            self.assertEqual(0, checked.returncode, checked.stdout + checked.stderr)
+            rows.append(sum(json.loads(checked.stdout)["rows"].values()))
+            log.unlink()
+        return rows
+
+    def test_an_unpaced_feed_and_a_cold_rdb_have_the_same_rows(self):
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n", "--date", "2020.03.09")
+        stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
+        plant = running.pid("tickerplant")
+        before = stack.rss_bytes(plant)
+        most, most_behind, days = before, 0, 1
+        feed = self.start_unpaced_feed(running)
+        begin = time.monotonic()
+        while (seconds := time.monotonic() - begin) < UNPACED_SECONDS:
+            time.sleep(0.05)
+            stats = running.ask("tickerplant", ".u.stats[]")
+            most, most_behind = max(most, stack.rss_bytes(plant)), max(most_behind, stats["behind_rows"])
+            if seconds >= days * DAY_SECONDS:
+                running.ask("tickerplant", ".u.end[]")
+                days += 1
+        feed.send_signal(signal.SIGTERM)
+        self.assertEqual(0, feed.wait(120))
+        stack.wait_until(lambda: running.ask("tickerplant", ".u.stats[]")["feeds"] == 0, 60, "the end of the feed")
+        # The rows that the feed is told of when it resumes. Those that were under way when it was stopped are no part
+        # of them; it would send them again.
+        with running.connect("tickerplant") as connection:
+            fed = sum(connection.call([b".u.feed", FEED]).values())
+        sent = sum(map(int, re.findall(r"feed down table=\S+ rows=(\d+)", feed.log_path.read_text(encoding="utf-8"))))
+        self.assertGreater(fed, 0)
+        self.assertGreaterEqual(sent, fed)
+
+        def taken():
+            stats = running.ask("rdb", ".rdb.stats[]")
+            return stats["rows"] + stats["rows_replayed"]
+        stopped = time.monotonic()
+        stack.wait_until(lambda: taken() == fed, 120 + 20 * UNPACED_SECONDS, f"{fed} rows in the rdb")
+        caught_up = time.monotonic() - stopped
+        stack.wait_until(lambda: running.ask("tickerplant", ".u.stats[]")["behind_rows"] == 0, 10, "the live stream")
+        dropped, after = running.ask("tickerplant", ".u.stats[]")["subscribers_dropped"], stack.rss_bytes(plant)
+        print(f"unpaced for {seconds:.1f} s, {days} days: {fed} rows, {fed / seconds:.0f}/s, rdb at most {most_behind} "
+              f"rows behind, all {caught_up:.1f} s later; tickerplant {before // MIB} MiB before, at "
+              f"most {most // MIB}, {after // MIB} after", file=sys.stderr)
+        self.assertEqual(0, dropped)
+        self.assertEqual(1, running.log_text().count(" rdb connected "), "it kept its connection")
+        self.assertLess(most - before, 64 * MIB)
+        self.assertLess(after - before, 64 * MIB)
+        today = running.count("quote") + running.count("trade")
+        self.assertEqual(0, running.ask("rdb", ".rdb.stats[]")["messages_missing"])
+        self.assertEqual(0, running.stop(), running.log_text())
+        logged = self.rows_of_logs(running)
+        self.assertEqual((days, fed, today), (len(logged), sum(logged), logged[-1]))
 
     def test_slow_subscribers_get_every_row_once_and_in_order(self):
         rows = 400_000
