@@ -30,6 +30,7 @@
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/tiers_command.h"
+#include "cli/top_command.h"
 #include "cli/up_command.h"
 #include "cli/user_command.h"
 #include "cli/version_command.h"
@@ -100,6 +101,20 @@ void AddRestoreCommand(CLI::App& app, RestoreCommandOptions& options, Action& ac
   command.callback([&] { action = [&] { return RunRestore(options); }; });
 }
 
+// How a client logs in at processes, and whose certificates it trusts.
+void AddLoginOptions(CLI::App& command, QueryOptions& options) {
+  auto* user = command.add_option("--user", options.user,
+                                  "User name; the password is read from TICKSTACK_PASSWORD");
+  command
+      .add_option("--credentials", options.credentials,
+                  "File with the line user:password (mode 0600), instead of --user")
+      ->excludes(user);
+  command.add_option("--ca", options.tls.ca,
+                     "For tcps://: file of the certificates to trust (default: the system's)");
+  command.add_option("--server-name", options.tls.server_name,
+                     "For tcps://: name in the server's certificate (default: HOST)");
+}
+
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "query", "Send q expressions to processes: one expression, a script, or a shell");
@@ -123,19 +138,25 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       ->excludes(json)
       ->excludes(csv);
   csv->excludes(json);
-  auto* user = command.add_option("--user", options.user,
-                                  "User name; the password is read from TICKSTACK_PASSWORD");
-  command
-      .add_option("--credentials", options.credentials,
-                  "File with the line user:password (mode 0600), instead of --user")
-      ->excludes(user);
-  command.add_option("--ca", options.tls.ca,
-                     "For tcps://: file of the certificates to trust (default: the system's)");
-  command.add_option("--server-name", options.tls.server_name,
-                     "For tcps://: name in the server's certificate (default: HOST)");
+  AddLoginOptions(command, options);
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
       ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });
+}
+
+void AddTopCommand(CLI::App& app, TopOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "top", "Show rates, lags, latency and memory of a stack's processes, each second");
+  command
+      .add_option("target", options.target,
+                  "Stack configuration, or HOST:PORT of processes, separated by commas")
+      ->capture_default_str();
+  command.add_flag(
+      "--once", options.once,
+      "Print text once, as without a terminal; exit code 1 if a process does not answer");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  AddLoginOptions(command, options.login);
+  command.callback([&] { action = [&] { return RunTop(options); }; });
 }
 
 void AddUsersFileOptions(CLI::App& command, UserOptions& options) {
@@ -423,6 +444,7 @@ int Main(const std::vector<std::string>& given) {
   loadtest::LoadTestOptions demo, loadtest;
   EodOptions eod;
   QueryOptions query;
+  TopOptions top;
   TiersOptions tiers;
   std::string report;
   CompareOptions compare;
@@ -439,6 +461,7 @@ int Main(const std::vector<std::string>& given) {
   AddProcessCommands(app, *config, action);
   AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
+  AddTopCommand(app, top, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);
   AddCompareCommand(app, compare, action);
