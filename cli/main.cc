@@ -23,6 +23,7 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_generate.h"
 #include "cli/hdb_repair.h"
+#include "cli/init_command.h"
 #include "cli/loadtest_command.h"
 #include "cli/log_command.h"
 #include "cli/metrics_command.h"
@@ -75,6 +76,41 @@ void AddCheckCommand(CLI::App& app, CheckOptions& options, Action& action) {
   command.add_option("--data", options.data, "Data directory (default: from the configuration)");
   command.add_flag("--json", options.json, "Print one JSON object");
   command.callback([&] { action = [&] { return RunCheck(options); }; });
+}
+
+void AddInitCommand(CLI::App& app, InitOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "init", "Write a commented configuration: asks five questions, or takes flags");
+  command.add_option("file", options.path, "File to write")->capture_default_str();
+  command.add_option("--data", options.data, "Data directory (default: data)");
+  command.add_option(
+      "--feed", options.feed,
+      "sim (default): a simulated market; lean: an archive of real ticks; none: your "
+      "own feed handlers");
+  command.add_option("--ticks", options.ticks, "lean: directory with a directory for each symbol");
+  command.add_option("--date", options.date,
+                     "lean: day to replay, such as 2013.10.07 (default: the archive's first)");
+  command.add_option("--columns", options.columns,
+                     "dram (default): today's rows are in memory; tier: most columns in a second "
+                     "memory tier");
+  command.add_option("--tier-path", options.tier_path,
+                     "Directory of that tier, such as a DAX mount");
+  command.add_option("--tier-size", options.tier_size, "Size of that tier, such as 64GiB");
+  command.add_option(
+      "--clients", options.clients,
+      "local (default): only this machine connects; others: other machines too, with "
+      "a login");
+  command.add_option("--users", options.users, "Users file (tickstack user --help)");
+  command.add_option("--certificate", options.certificate, "Certificate for TLS, in PEM");
+  command.add_option("--key", options.key, "Its private key, in PEM");
+  command.add_option("--ca", options.ca,
+                     "Certificates that the stack's processes trust (default: the system's)");
+  command.add_option("--server-name", options.server_name,
+                     "Name in the certificate, if it is not for 127.0.0.1");
+  command.add_option("--port", options.port, "First of six ports (default: 5010)");
+  command.add_flag("--yes", options.yes, "Ask nothing; defaults for what no flag says");
+  command.add_flag("--force", options.force, "Replace an existing file");
+  command.callback([&] { action = [&] { return RunInit(options); }; });
 }
 
 void AddBackupCommand(CLI::App& app, BackupCommandOptions& options, Action& action) {
@@ -439,6 +475,7 @@ int Main(const std::vector<std::string>& given) {
   Action action;
   UpOptions up;
   CheckOptions check;
+  InitOptions init;
   BackupCommandOptions backup;
   RestoreCommandOptions restore;
   loadtest::LoadTestOptions demo, loadtest;
@@ -453,6 +490,7 @@ int Main(const std::vector<std::string>& given) {
   UserOptions user;
   AddUpCommand(app, up, action);
   AddCheckCommand(app, check, action);
+  AddInitCommand(app, init, action);
   AddBackupCommand(app, backup, action);
   AddRestoreCommand(app, restore, action);
   AddDemoCommand(app, demo, args, action);

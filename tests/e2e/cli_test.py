@@ -35,7 +35,7 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
-        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["top"], ["backup"],
+        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["init"], ["top"], ["backup"],
                         ["restore"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
                         ["hdb", "generate"], ["hdb", "balance"]):
