@@ -18,7 +18,10 @@
 #include "base/status.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
+#include "security/users_file.h"
 #include "wire/listen_on.h"
+#include "wire/listener_options.h"
+#include "wire/tls_context.h"
 
 namespace tickstack::cli {
 namespace {
@@ -139,6 +142,38 @@ absl::StatusOr<TableUse> Measure(const Schema& schema) {
   return use;
 }
 
+// Checks what the processes check before they listen. Unlike them, creates no credentials.
+void AddSecurityProblems(StackConfig& config, std::vector<std::string>& problems) {
+  const auto add = [&problems](std::string_view place, const absl::Status& status) {
+    if (!status.ok()) problems.push_back(fmt::format("{}: {}", place, Message(status)));
+  };
+  if (!config.security.users.empty()) {
+    add("users", security::LoadUsers(config.security.users).status());
+  }
+  const bool open = config.security.users.empty() && !config.security.insecure;
+  const wire::TlsServerOptions* certificate = nullptr;
+  for (const ListedProcess& listed : ProcessesOf(config)) {
+    const wire::ListenerOptions& listener = listed.process->listener();
+    if (open) add(listed.process->name(), wire::CheckReach(listener));
+    if (listener.tls != wire::TlsUse::kOff) certificate = &listener.tls_files;
+  }
+  if (certificate != nullptr) add("tls", wire::TlsServerContext::Load(*certificate).status());
+}
+
+void AddProblems(StackConfig& config, CheckReport& report) {
+  for (const Listening& process : report.processes) {
+    if (!process.possible.ok()) {
+      report.problems.push_back(fmt::format("{}: {}", process.name, Message(process.possible)));
+    }
+  }
+  for (const Folder& folder : report.folders) {
+    if (!folder.usable.ok()) {
+      report.problems.push_back(fmt::format("{}: {}", folder.what, Message(folder.usable)));
+    }
+  }
+  AddSecurityProblems(config, report.problems);
+}
+
 absl::StatusOr<CheckReport> LookAt(StackConfig& config) {
   CheckReport report;
   report.processes = LookAtPorts(config);
@@ -155,16 +190,7 @@ absl::StatusOr<CheckReport> LookAt(StackConfig& config) {
     TS_ASSIGN_OR_RETURN(const TableUse use, Measure(schema));
     report.tables.push_back(use);
   }
-  for (const Listening& process : report.processes) {
-    if (!process.possible.ok()) {
-      report.problems.push_back(fmt::format("{}: {}", process.name, Message(process.possible)));
-    }
-  }
-  for (const Folder& folder : report.folders) {
-    if (!folder.usable.ok()) {
-      report.problems.push_back(fmt::format("{}: {}", folder.what, Message(folder.usable)));
-    }
-  }
+  AddProblems(config, report);
   return report;
 }
 
@@ -270,6 +296,11 @@ int PrintErrors(const ConfigErrors& found, bool json) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> ProblemsOf(StackConfig& config) {
+  TS_ASSIGN_OR_RETURN(CheckReport report, LookAt(config));
+  return std::move(report.problems);
+}
 
 int RunCheck(const CheckOptions& options) {
   const ConfigErrors found = FindConfigErrors(options.config);

@@ -23,6 +23,7 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_generate.h"
 #include "cli/hdb_repair.h"
+#include "cli/init_command.h"
 #include "cli/loadtest_command.h"
 #include "cli/log_command.h"
 #include "cli/metrics_command.h"
@@ -30,6 +31,7 @@
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/tiers_command.h"
+#include "cli/top_command.h"
 #include "cli/up_command.h"
 #include "cli/user_command.h"
 #include "cli/version_command.h"
@@ -78,6 +80,41 @@ void AddCheckCommand(CLI::App& app, CheckOptions& options, Action& action) {
   command.callback([&] { action = [&] { return RunCheck(options); }; });
 }
 
+void AddInitCommand(CLI::App& app, InitOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "init", "Write a commented configuration: asks five questions, or takes flags");
+  command.add_option("file", options.path, "File to write")->capture_default_str();
+  command.add_option("--data", options.data, "Data directory (default: data)");
+  command.add_option(
+      "--feed", options.feed,
+      "sim (default): a simulated market; lean: an archive of real ticks; none: your "
+      "own feed handlers");
+  command.add_option("--ticks", options.ticks, "lean: directory with a directory for each symbol");
+  command.add_option("--date", options.date,
+                     "lean: day to replay, such as 2013.10.07 (default: the archive's first)");
+  command.add_option("--columns", options.columns,
+                     "dram (default): today's rows are in memory; tier: most columns in a second "
+                     "memory tier");
+  command.add_option("--tier-path", options.tier_path,
+                     "Directory of that tier, such as a DAX mount");
+  command.add_option("--tier-size", options.tier_size, "Size of that tier, such as 64GiB");
+  command.add_option(
+      "--clients", options.clients,
+      "local (default): only this machine connects; others: other machines too, with "
+      "a login");
+  command.add_option("--users", options.users, "Users file (tickstack user --help)");
+  command.add_option("--certificate", options.certificate, "Certificate for TLS, in PEM");
+  command.add_option("--key", options.key, "Its private key, in PEM");
+  command.add_option("--ca", options.ca,
+                     "Certificates that the stack's processes trust (default: the system's)");
+  command.add_option("--server-name", options.server_name,
+                     "Name in the certificate, if it is not for 127.0.0.1");
+  command.add_option("--port", options.port, "First of six ports (default: 5010)");
+  command.add_flag("--yes", options.yes, "Ask nothing; defaults for what no flag says");
+  command.add_flag("--force", options.force, "Replace an existing file");
+  command.callback([&] { action = [&] { return RunInit(options); }; });
+}
+
 void AddBackupCommand(CLI::App& app, BackupCommandOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "backup", "Copy the logs, database and configuration of a stack, which may be running");
@@ -100,6 +137,20 @@ void AddRestoreCommand(CLI::App& app, RestoreCommandOptions& options, Action& ac
       "New data directory; without it, the backup is verified and nothing is written");
   command.add_flag("--json", options.json, "Print one JSON object");
   command.callback([&] { action = [&] { return RunRestore(options); }; });
+}
+
+// How a client logs in at processes, and whose certificates it trusts.
+void AddLoginOptions(CLI::App& command, QueryOptions& options) {
+  auto* user = command.add_option("--user", options.user,
+                                  "User name; the password is read from TICKSTACK_PASSWORD");
+  command
+      .add_option("--credentials", options.credentials,
+                  "File with the line user:password (mode 0600), instead of --user")
+      ->excludes(user);
+  command.add_option("--ca", options.tls.ca,
+                     "For tcps://: file of the certificates to trust (default: the system's)");
+  command.add_option("--server-name", options.tls.server_name,
+                     "For tcps://: name in the server's certificate (default: HOST)");
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
@@ -127,19 +178,25 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       ->excludes(json)
       ->excludes(csv);
   csv->excludes(json);
-  auto* user = command.add_option("--user", options.user,
-                                  "User name; the password is read from TICKSTACK_PASSWORD");
-  command
-      .add_option("--credentials", options.credentials,
-                  "File with the line user:password (mode 0600), instead of --user")
-      ->excludes(user);
-  command.add_option("--ca", options.tls.ca,
-                     "For tcps://: file of the certificates to trust (default: the system's)");
-  command.add_option("--server-name", options.tls.server_name,
-                     "For tcps://: name in the server's certificate (default: HOST)");
+  AddLoginOptions(command, options);
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
       ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });
+}
+
+void AddTopCommand(CLI::App& app, TopOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "top", "Show rates, lags, latency and memory of a stack's processes, each second");
+  command
+      .add_option("target", options.target,
+                  "Stack configuration, or HOST:PORT of processes, separated by commas")
+      ->capture_default_str();
+  command.add_flag(
+      "--once", options.once,
+      "Print text once, as without a terminal; exit code 1 if a process does not answer");
+  command.add_flag("--json", options.json, "Print one JSON object");
+  AddLoginOptions(command, options.login);
+  command.callback([&] { action = [&] { return RunTop(options); }; });
 }
 
 void AddUsersFileOptions(CLI::App& command, UserOptions& options) {
@@ -428,11 +485,13 @@ int Main(const std::vector<std::string>& given) {
   Action action;
   UpOptions up;
   CheckOptions check;
+  InitOptions init;
   BackupCommandOptions backup;
   RestoreCommandOptions restore;
   loadtest::LoadTestOptions demo, loadtest;
   EodOptions eod;
   QueryOptions query;
+  TopOptions top;
   TiersOptions tiers;
   std::string report;
   CompareOptions compare;
@@ -441,6 +500,7 @@ int Main(const std::vector<std::string>& given) {
   UserOptions user;
   AddUpCommand(app, up, action);
   AddCheckCommand(app, check, action);
+  AddInitCommand(app, init, action);
   AddBackupCommand(app, backup, action);
   AddRestoreCommand(app, restore, action);
   AddDemoCommand(app, demo, args, action);
@@ -449,6 +509,7 @@ int Main(const std::vector<std::string>& given) {
   AddProcessCommands(app, *config, action);
   AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
+  AddTopCommand(app, top, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);
   AddCompareCommand(app, compare, action);

@@ -173,28 +173,42 @@ class QueryShell {
     return found;
   }
 
-  // Adds the names of the first server, since several servers are asked the same. A server that
-  // does not answer in time is not asked again.
-  void AddNames(const std::string& query, int64_t give_up_ns) {
+  // Returns the symbols of an answer of the first server, since several servers are asked the same.
+  // A server that does not answer in time is not asked again.
+  std::vector<std::string> NamesOf(const std::string& query, int64_t give_up_ns) {
+    std::vector<std::string> names;
     const int64_t left_ns = give_up_ns - MonotonicNs();
-    if (left_ns <= 0) return;
+    if (left_ns <= 0) return names;
     const auto answers =
         servers_->AskFirst(query, std::chrono::milliseconds(left_ns / 1'000'000 + 1));
-    if (!answers.answer.ok() || !answers.answer->is(Type::kSymbol)) return;
+    if (!answers.answer.ok() || !answers.answer->is(Type::kSymbol)) return names;
     for (size_t i = 0; i < answers.answer->count(); ++i) {
-      words_.emplace_back(answers.answer->symbols()[i]);
+      names.emplace_back(answers.answer->symbols()[i]);
+    }
+    return names;
+  }
+
+  // Adds the names of a namespace, such as `.rdb.stats` of `.rdb`.
+  void AddNamesWithin(const std::string& space, int64_t give_up_ns) {
+    for (const std::string& name : NamesOf("key `." + space, give_up_ns)) {
+      if (!name.empty()) words_.push_back(fmt::format(".{}.{}", space, name));
     }
   }
 
   void LookUpWords() {
-    words_.clear();
     const int64_t give_up_ns = MonotonicNs() + kAskForWordsNs;
-    AddNames("tables[]", give_up_ns);
-    const std::vector<std::string> tables(
-        words_.begin(),
-        words_.begin() + static_cast<ptrdiff_t>(std::min(words_.size(), kTablesCompleted)));
-    for (const std::string& table : tables) AddNames("cols " + table, give_up_ns);
-    AddNames("key `.q", give_up_ns);
+    words_ = NamesOf("tables[]", give_up_ns);
+    std::vector<std::string> tables = words_;
+    tables.resize(std::min(tables.size(), kTablesCompleted));
+    const std::vector<std::string> functions = NamesOf("key `.q", give_up_ns);
+    words_.insert(words_.end(), functions.begin(), functions.end());
+    for (const std::string& space : NamesOf("key `", give_up_ns)) {
+      if (space != "q") AddNamesWithin(space, give_up_ns);
+    }
+    for (const std::string& table : tables) {
+      const std::vector<std::string> columns = NamesOf("cols " + table, give_up_ns);
+      words_.insert(words_.end(), columns.begin(), columns.end());
+    }
     for (const char* word : {"select", "exec", "from", "where", "by"}) words_.emplace_back(word);
     std::sort(words_.begin(), words_.end());
     words_.erase(std::unique(words_.begin(), words_.end()), words_.end());

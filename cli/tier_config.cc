@@ -13,8 +13,6 @@ namespace {
 
 using mem::TierKind;
 
-constexpr size_t kFileTierBytesMin = size_t{16} << 20;
-
 constexpr Words<TierKind, 5> kKinds = {{{"dram", TierKind::kDram},
                                         {"filesystem", TierKind::kFilesystem},
                                         {"persistent", TierKind::kPersistent},

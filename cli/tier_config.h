@@ -5,6 +5,7 @@
 //   [tier.NAME], [placement]            for every RDB of the file
 //   [rdb.tier.NAME], [rdb.placement]    changes for one RDB, key by key
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@
 namespace tickstack::cli {
 
 inline constexpr int kNumaNodeMax = 1023;
+// The smallest tier in files, in bytes.
+inline constexpr size_t kFileTierBytesMin = size_t{16} << 20;
 
 // Reads the tiers and the placement of the RDB that is being read into `options`, which already has
 // its name. With `schemas`, keys of the placement are checked against these tables; nullptr: the

@@ -35,7 +35,7 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
-        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["backup"],
+        for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["init"], ["top"], ["backup"],
                         ["restore"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
                         ["hdb", "generate"], ["hdb", "balance"]):
@@ -82,7 +82,7 @@ class CommandLineTest(stack.StackTest):
 
     def test_wrong_usage_exits_2_and_says_what(self):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
-                              (["rbd"], "no subcommand rbd, did you mean rdb?"), 
+                              (["rbd"], "no subcommand rbd, did you mean rdb?"), (["tpo"], "did you mean top?"),
                               (["eod"], "--config STACK.toml, or --rdb HOST:PORT"),
                               (["rdb", "--prot", "1"], "--prot"), (["rdb", "--port", "70000"], "70000"),
                               (["query"], "address is required"), (["up", "/no/file.toml"], "/no/file.toml"),

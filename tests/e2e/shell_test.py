@@ -126,6 +126,16 @@ class ShellTest(stack.StackTest):
         again.expect(r"\r\n`quote`trade\r\n")
         self.assertEqual(0, again.wait("\\q\r"))
 
+    def test_functions_of_the_process_are_completed(self):
+        shell = self.shell()
+        shell.type("type .rdb.stat\t[]\r")
+        shell.expect(r"s\[\]\r\n99h\r\n")
+        shell.type("type .tier.st\t[]\r")
+        shell.expect(r"ats\[\]\r\n98h\r\n")
+        plant = self.shell(f":{self.running.port('tickerplant')}")
+        plant.type("type .u.act\t[]\r")
+        plant.expect(r"ivity\[\]\r\n99h\r\n")
+
     def test_a_long_query_is_interrupted_here_and_there(self):
         shell = self.shell()
         shell.type(LONG_QUERY + "\r")

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""`tickstack top`: as text, as JSON, and on a terminal."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import stack, terminal  # noqa: E402
+
+CONFIG = """
+[tickerplant]
+[[rdb]]
+[feed]
+rate = 2000
+seconds = 0
+symbols = 20
+[hdb]
+[aggengine]
+[monitor]
+"""
+NAMES = ["tickerplant", "rdb", "feed", "hdb", "monitor", "aggengine"]
+TAKEN, RESTORED = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+
+
+class TopTest(stack.StackTest):
+    def start(self, config=CONFIG):
+        running = self.start_stack(config)
+        stack.wait_until(lambda: running.count("quote") > 0, what="the first rows")
+        return running
+
+    def config_of(self, running, before=""):
+        """Writes a configuration with the ports that the kernel chose."""
+        path = self.folder / "watched.toml"
+        text = before
+        for process in running.processes().values():
+            head = f"[[{process['role']}]]" if process["role"] in ("rdb", "feed", "monitor") else f"[{process['role']}]"
+            text += f"{head}\nname = \"{process['name']}\"\nport = {process['port']}\n"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def addresses(self, running):
+        return ",".join(f":{running.port(name)}" for name in NAMES)
+
+    def top(self, *arguments, **options):
+        return self.run_program("top", *map(str, arguments), **options)
+
+    def open(self, *arguments, **options):
+        options.setdefault("columns", 180)
+        window = terminal.Terminal(stack.PROGRAM, "top", *map(str, arguments), **options)
+        self.addCleanup(window.close)
+        return window
+
+    def test_json_has_figures_of_each_process(self):
+        running = self.start()
+        for target in (self.config_of(running), self.addresses(running)):
+            done = self.top(target, "--json")
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            found = json.loads(done.stdout)
+            by_role = {process["role"]: process for process in found["processes"]}
+            self.assertEqual(set(NAMES), set(by_role))
+            self.assertEqual(running.ask("tickerplant", "string .u.d").decode(), found["day"])
+            for role, key in (("tickerplant", "rows_in_per_s"), ("rdb", "rows_in_per_s"), ("feed", "rows_out_per_s"),
+                              ("rdb", "memory_bytes"), ("rdb", "p99_ms"), ("aggengine", "rows_out_per_s"),
+                              ("tickerplant", "clients")):
+                self.assertGreater(by_role[role][key], 0, (role, key))
+            self.assertEqual(("live", "publishing"), (by_role["rdb"]["state"], by_role["feed"]["state"]))
+            self.assertIn("dram", [tier["tier"] for tier in found["tiers"]])
+
+    def test_text_without_a_terminal_shows_a_process_that_is_down(self):
+        running = self.start(CONFIG + "[stack]\nrestart = false\n")
+        path = self.config_of(running)
+        done = self.top(path)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertIn("6 of 6 processes answer", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        running.stop()
+        done = self.top(path, "--once")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("0 of 6 processes answer", done.stdout)
+        self.assertRegex(done.stdout, r"rdb +rdb +down")
+        self.assertIn("Connection refused", done.stdout)
+
+    def test_wrong_targets_are_errors(self):
+        for target, code, error in (("/no/stack.toml", 1, "/no/stack.toml"), (":x", 2, ":x"), ("stack.toml", 1, "stack.toml")):
+            done = self.top(target, cwd=self.folder)
+            self.assertEqual((code, ""), (done.returncode, done.stdout))
+            self.assertIn(error, done.stderr)
+
+    def test_the_screen_is_refreshed_sorted_and_paused(self):
+        running = self.start()
+        window = self.open(self.config_of(running))
+        window.expect("6 of 6 processes answer")
+        window.expect(r"tickerplant +tickerplant +live +[0-9,]+ ")
+        self.assertIn(TAKEN, window.all)
+        for key, order in (("s", "NAME"), ("\x1b[C", "ROLE"), ("\x1b[B", "STATE"), ("\x1b[D", "ROLE"), ("\x1bOA", "NAME")):
+            window.type(key)
+            window.expect(f"sort by {order} ")
+        window.type("p")
+        window.expect(r"continue \(paused\)")
+        window.type("p")
+        window.expect("p pause")
+        window.expect("6 of 6 processes answer")
+        window.type("q")
+        self.assertEqual(0, window.wait())
+        self.assertTrue(window.all.endswith(RESTORED), window.all[-100:])
+
+    def test_it_survives_deaths_and_small_windows(self):
+        running = self.start()
+        window = self.open(self.config_of(running))
+        window.expect("6 of 6 processes answer")
+        os.kill(running.pid("hdb"), signal.SIGSTOP)
+        try:
+            window.expect(r"hdb +hdb +silent")
+        finally:
+            os.kill(running.pid("hdb"), signal.SIGCONT)
+        window.expect("6 of 6 processes answer")
+        for rows, columns in ((1, 1), (3, 20), (50, 200)):
+            window.resize(rows, columns)
+            window.expect("\x1b\\[H", seconds=10)
+        window.expect("CLIENTS")
+        running.kill("rdb")
+        window.seen = ""
+        window.expect("6 of 6 processes answer")  # top has connected again.
+        running.stop()
+        window.expect("0 of 6 processes answer")
+        window.type("q")
+        self.assertEqual(0, window.wait())
+
+    def test_signals_restore_the_terminal(self):
+        running = self.start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            window = self.open(f":{running.port('rdb')}")
+            window.expect("1 of 1 processes answer")
+            os.kill(window.pid, number)
+            self.assertEqual(0, window.wait())
+            self.assertTrue(window.all.endswith(RESTORED), window.all[-100:])
+
+    def test_users_log_in(self):
+        users = self.folder / "users"
+        for name in ("alice", "bob"):
+            subprocess.run([stack.PROGRAM, "user", "add", name, "--users", str(users)], input="a long password\n",
+                           capture_output=True, text=True, check=True)
+        security = f'[security]\nusers = "{users}"\n'
+        running = self.start_stack(security + "[tickerplant]\n[[rdb]]\n")
+        address = f":{running.port('tickerplant')},:{running.port('rdb')}"
+        self.assertEqual(1, self.top(address, "--once").returncode)
+        done = self.top(address, "--json", "--user", "alice", env={**os.environ, "TICKSTACK_PASSWORD": "a long password"})
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual(["tickerplant", "rdb"], [process["role"] for process in json.loads(done.stdout)["processes"]])
+        # Without a user, the stack's own credentials.
+        path = self.config_of(running, security + f'credentials = "{running.data}/stack.credentials"\n')
+        done = self.top(path, "--once")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+
+if __name__ == "__main__":
+    stack.main()
