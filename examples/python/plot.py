@@ -16,6 +16,7 @@ import matplotlib  # noqa: E402
 matplotlib.use("Agg")  # Writes files, and needs no display.
 
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib import dates  # noqa: E402
 import pykx  # noqa: E402
 
 BARS = """{[symbols]
@@ -46,9 +47,10 @@ def draw(frame, output):
     for symbol, rows in frame.groupby("sym"):
         axes.plot(rows["minute"], rows["vwap"], marker=".", label=symbol)
         axes.fill_between(rows["minute"], rows["low"], rows["high"], alpha=0.2)
+    axes.xaxis.set_major_formatter(dates.DateFormatter("%H:%M"))
+    axes.set_xlabel(f"{frame['minute'].iloc[0]:%Y-%m-%d}")
     axes.set_ylabel("price")
-    axes.legend()
-    figure.autofmt_xdate()
+    axes.legend(loc="upper left")
     figure.savefig(output, dpi=120)
 
 
