@@ -272,15 +272,16 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
 
   const bool as_it_came =
       skip == 0 && rows.batch.columns.size() == schema.columns.size() &&
-      (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow) &&
-      !CharColumns::Needed(schema, rows.batch);
+      (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow);
   std::shared_ptr<const void> own;
+  const auto replace_x = [&](ByteBuffer bytes) {
+    auto encoded = std::make_shared<ByteBuffer>(std::move(bytes));
+    x = encoded->span();
+    own = std::move(encoded);
+    return decoder_.DecodeX(x, &rows, schema.columns.size());
+  };
   if (!as_it_came) {
     TS_ASSIGN_OR_RETURN(const std::vector<size_t> order, ColumnOrder(schema, rows));
-    BatchView batch = rows.batch;
-    if (CharColumns::Needed(schema, order, batch)) {
-      TS_ASSIGN_OR_RETURN(batch, char_columns_.Convert(schema, order, batch));
-    }
     const int64_t now_ns = clock_->NowNs();
     const int64_t local_ns = day_.LocalTimespan(now_ns);
     const Type stamp_type = schema.columns.front().type;
@@ -289,13 +290,14 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
     const std::span<const std::byte> stamp = stamp_type == Type::kTime
                                                  ? std::as_bytes(std::span(&stamp_ms, 1))
                                                  : std::as_bytes(std::span(&stamp_ns, 1));
-    auto encoded =
-        std::make_shared<ByteBuffer>(EncodeColumns(batch, skip, order, stamp_type, stamp));
-    x = encoded->span();
-    own = std::move(encoded);
-    TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, schema.columns.size()));
+    TS_RETURN_IF_ERROR(replace_x(EncodeColumns(rows.batch, skip, order, stamp_type, stamp)));
   }
-  TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
+  if (absl::Status fits = CheckBatch(schema, rows.batch); !fits.ok()) [[unlikely]] {
+    if (rows.batch.columns.size() != schema.columns.size()) return fits;
+    TS_ASSIGN_OR_RETURN(ByteBuffer vectors, EncodeListsAsVectors(schema, rows.batch));
+    TS_RETURN_IF_ERROR(replace_x(std::move(vectors)));
+    TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
+  }
 
   BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
   if (!feed.empty()) feed_rows_[feed][schema.table] += rows.batch.rows;

@@ -27,7 +27,6 @@
 #include "table/schema.h"
 #include "tickerplant/activity.h"
 #include "tickerplant/catch_up.h"
-#include "tickerplant/char_columns.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/ended_logs.h"
 #include "tickerplant/publication.h"
@@ -206,7 +205,6 @@ class Tickerplant {
   EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
-  CharColumns char_columns_;
   size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;

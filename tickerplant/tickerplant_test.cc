@@ -62,9 +62,7 @@ class TickerplantTest : public testing::Test {
                        std::optional<int32_t> date = std::nullopt) {
     plant_.reset();
     TickerplantOptions options;
-    options.schemas = {*ParseSchema("trade", "time p, sym s, price f"),
-                       *ParseSchema("span", "time n, sym s, size j"),
-                       *ParseSchema("codes", "sym s, code c, size j")};
+    options.schemas = schemas_;
     options.log_directory = directory_;
     options.batch = batch;
     options.at_once = at_once_;
@@ -83,9 +81,9 @@ class TickerplantTest : public testing::Test {
   absl::Status Upd(std::string_view table, Value x) {
     return Stage(Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), std::move(x)}));
   }
-  absl::Status Updn(std::string_view feed, int64_t row, Value x) {
+  absl::Status Updn(std::string_view feed, int64_t row, Value x, std::string_view table = "trade") {
     return Stage(Value::List({Value::Symbol(".u.updn"), Value::Symbol(feed), Value::Long(row),
-                              Value::Symbol("trade"), std::move(x)}),
+                              Value::Symbol(table), std::move(x)}),
                  true);
   }
   static Value Trades(size_t rows, int64_t time_ns = kNoon) {
@@ -115,6 +113,9 @@ class TickerplantTest : public testing::Test {
 
   const std::string directory_;
   ManualClock clock_{kNoon};
+  std::vector<Schema> schemas_ = {*ParseSchema("trade", "time p, sym s, price f"),
+                                  *ParseSchema("span", "time n, sym s, size j"),
+                                  *ParseSchema("codes", "sym s, code c, size j")};
   std::vector<std::string> at_once_;
   std::unique_ptr<Tickerplant> plant_;
 };
@@ -289,6 +290,54 @@ TEST_F(TickerplantTest, TakesAtomsTablesAndRows) {
   EXPECT_EQ(Logged()[1].items()[2].items()[1], Value::Symbols({"B", "C"}));
 }
 
+// Data frames have no type for chars, and some clients send symbols as a list of atoms.
+TEST_F(TickerplantTest, TakesListsOfAtomsAndOfStringsOfOneChar) {
+  schemas_.push_back(*ParseSchema("mark", "time p, sym s, mark c"));
+  Open();
+  const Value times = Value::Vector(
+      Type::kTimestamp, std::span<const int64_t>(std::vector<int64_t>{kNoon, kNoon, kNoon}));
+  const Value symbols = Value::List({Value::Symbol("A"), Value::Symbol("B"), Value::Symbol("")});
+  const Value marks = Value::List({Value::String("@"), Value::Char('N'), Value::String("")});
+  const Value columns = Value::List({times, symbols, marks});
+  ASSERT_TRUE(Upd("mark", columns).ok());
+  ASSERT_TRUE(Upd("mark", Value::Table({"mark", "sym", "time"}, {marks, symbols, times})).ok());
+  ASSERT_TRUE(Updn("f", 0, columns, "mark").ok());
+  ASSERT_TRUE(Updn("f", 0, columns, "mark").ok());
+  const Value row = Value::List({Value::Timestamp(kNoon), Value::Symbol("C"), Value::String("T")});
+  ASSERT_TRUE(Upd("mark", row).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(0, 0, 3));
+
+  const std::vector<Value> logged = Logged();
+  ASSERT_EQ(logged.size(), 4u);
+  const Value vectors = Value::List({times, Value::Symbols({"A", "B", ""}), Value::String("@N ")});
+  for (size_t message = 0; message < 3; ++message) {
+    EXPECT_EQ(logged[message].items()[2], vectors) << message;
+  }
+  EXPECT_EQ(logged[3].items()[2].items()[2], Value::String("T"));
+}
+
+TEST_F(TickerplantTest, RefusesListsOfOtherItemsByTheirNumber) {
+  schemas_.push_back(*ParseSchema("mark", "time p, sym s, mark c"));
+  Open();
+  const auto refusal = [this](Value sym, Value mark) {
+    const Value times = Value::Vector(Type::kTimestamp,
+                                      std::span<const int64_t>(std::vector<int64_t>{kNoon, kNoon}));
+    return std::string(
+        Message(Upd("mark", Value::List({times, Value::List({Value::Symbol("A"), std::move(sym)}),
+                                         Value::List({Value::Char('N'), std::move(mark)})}))));
+  };
+  const Value b = Value::Symbol("B");
+  EXPECT_EQ(refusal(b, Value::String("NY")),
+            "type: mark.mark is list, expected char: item 1 is a string of length 2");
+  EXPECT_EQ(refusal(b, b), "type: mark.mark is list, expected char: item 1 is a symbol atom");
+  EXPECT_EQ(refusal(Value::String("B"), Value::Char('N')),
+            "type: mark.sym is list, expected symbol: item 1 is a string of length 1");
+  EXPECT_EQ(refusal(Value::List({}), Value::Char('N')),
+            "type: mark.sym is list, expected symbol: item 1 is of type list");
+  EXPECT_FALSE(plant_->has_staged());
+}
+
 TEST_F(TickerplantTest, StampsWhatHasNoTime) {
   Open(true, "America/New_York");
   ASSERT_TRUE(
@@ -334,10 +383,9 @@ TEST_F(TickerplantTest, TakesStringsOfOneCharacterAsChars) {
     return std::string(Message(Upd("codes", columns(codes))));
   };
   EXPECT_EQ(error_of(Value::String("NY")),
-            "type: codes.code: row 1: a string of 2 characters, expected one");
+            "type: codes.code is list, expected char: item 1 is a string of length 2");
   EXPECT_EQ(error_of(Value::Long(1)),
-            "type: codes.code: row 1: an item of type -7, expected a char or a string of one "
-            "character");
+            "type: codes.code is list, expected char: item 1 is a long atom");
   EXPECT_EQ(plant_->counters().upds_refused, 2u);
 }
 

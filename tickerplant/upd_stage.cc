@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "base/check.h"
+#include "base/status.h"
+#include "table/value_reader.h"
 #include "wire/codec.h"
 #include "wire/upd_encoder.h"
 
@@ -26,6 +30,47 @@ std::span<const std::byte> BytesAfter(const ColumnView& column, size_t skip) {
     }
   }
   return rest;
+}
+
+// Returns the elements of one item of a list, for a vector of `type`; nullopt if it is not one of
+// them. `item` is a whole encoded value.
+std::optional<std::span<const std::byte>> ElementOf(Type type, std::span<const std::byte> item) {
+  static constexpr std::byte kNullChar{' '};
+  ValueReader<const std::byte> reader(item);
+  ValueReader<const std::byte>::Head head;
+  if (reader.TakeHead(&head) != ReadOutcome::kWhole) return std::nullopt;
+  if (head.code == -static_cast<int>(type)) return head.elements;
+  const bool is_string = head.code == static_cast<int>(Type::kChar);
+  if (type != Type::kChar || !is_string || head.count > 1) return std::nullopt;
+  return head.count == 0 ? std::span(&kNullChar, 1) : head.elements;
+}
+
+// Describes an item that ElementOf refuses.
+std::string DescribeItem(std::span<const std::byte> item) {
+  ValueReader<const std::byte> reader(item);
+  ValueReader<const std::byte>::Head head;
+  if (reader.TakeHead(&head) != ReadOutcome::kWhole) return "incomplete";
+  if (head.code == static_cast<int>(Type::kChar)) {
+    return fmt::format("a string of length {}", head.count);
+  }
+  if (head.code >= 0) return fmt::format("of type {}", NameOf(static_cast<Type>(head.code)));
+  return fmt::format("a {} atom", NameOf(static_cast<Type>(-head.code)));
+}
+
+absl::Status AppendElements(const Schema& schema, const ColumnSpec& spec, const ColumnView& list,
+                            ByteBuffer& out) {
+  std::span<const std::byte> rest = list.data;
+  for (size_t row = 0; row < list.rows; ++row) {
+    const std::span<const std::byte> item = rest.first(wire::ValueBytes(rest)->value());
+    rest = rest.subspan(item.size());
+    const std::optional<std::span<const std::byte>> element = ElementOf(spec.type, item);
+    if (!element) {
+      return InvalidArgument("type: {}.{} is list, expected {}: item {} is {}", schema.table,
+                             spec.name, NameOf(spec.type), row, DescribeItem(item));
+    }
+    out.Append(*element);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -94,6 +139,25 @@ ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<con
     } else {
       x.Column(batch.columns[source].type, rows);
       out.Append(BytesAfter(batch.columns[source], first_row));
+    }
+  }
+  return out;
+}
+
+absl::StatusOr<ByteBuffer> EncodeListsAsVectors(const Schema& schema, const BatchView& batch) {
+  TS_CHECK(batch.columns.size() == schema.columns.size());
+  ByteBuffer out;
+  wire::UpdEncoder x(out);
+  x.Columns(batch.columns.size());
+  for (size_t i = 0; i < batch.columns.size(); ++i) {
+    const ColumnView& column = batch.columns[i];
+    const ColumnSpec& spec = schema.columns[i];
+    const bool converts = column.type == Type::kList && spec.type != Type::kList;
+    x.Column(converts ? spec.type : column.type, column.rows);
+    if (converts) {
+      TS_RETURN_IF_ERROR(AppendElements(schema, spec, column, out));
+    } else {
+      out.Append(column.data);
     }
   }
   return out;

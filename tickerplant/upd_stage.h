@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "table/batch.h"
 #include "table/schema.h"
@@ -67,5 +68,14 @@ class StagedBlock {
 inline constexpr size_t kStamp = SIZE_MAX;
 ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<const size_t> order,
                          Type stamp_type, std::span<const std::byte> stamp);
+
+// Encodes a batch as x in column form, with vectors of the schema's types in place of lists, for
+// feeds that send a column as a list of atoms or, for chars, of strings: data frames have no type
+// for chars. An empty string is the null char, " ".
+//
+// kInvalidArgument, with the column and the item, if an item of such a list is something else.
+// Requires as many columns as the schema has; other differences remain as they are.
+// Cost: O(bytes).
+absl::StatusOr<ByteBuffer> EncodeListsAsVectors(const Schema& schema, const BatchView& batch);
 
 }  // namespace tickstack::tickerplant

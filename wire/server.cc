@@ -15,6 +15,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "wire/handshake.h"
+#include "wire/refusal_log.h"
 
 namespace tickstack::wire {
 
@@ -152,7 +153,10 @@ void Server::Impl::BeginLogin(std::unique_ptr<Transport> transport, std::optiona
   // An HTTP session was bounded when it began, and its credentials follow immediately.
   if (!known.has_value()) AddPendingLogin(login);
   login->timer.Once(options.handshake_timeout,
-                    [stream = login->transport.get()] { stream->Close(); });
+                    [raw = login.get(), limit = options.handshake_timeout] {
+                      LogRefusal(raw->peer, fmt::format("no login within {} ms", limit.count()));
+                      raw->transport->Close();
+                    });
   ReadHandshake(login);
 }
 
@@ -206,7 +210,10 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<PendingLogin>& login) {
         if (nul != end) {
           return self->CheckLogin(login, static_cast<size_t>(nul - login->text.begin()));
         }
-        if (login->filled == login->text.size()) return self->Disconnect(login);
+        if (login->filled == login->text.size()) {
+          LogRefusal(login->peer, fmt::format("a login of more than {} bytes", kMaxHandshakeBytes));
+          return self->Disconnect(login);
+        }
         self->ReadHandshake(login);
       });
 }

@@ -7,14 +7,13 @@
 #include <array>
 #include <boost/asio/error.hpp>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/byte_buffer.h"
-#include "base/logging.h"
 #include "base/status.h"
 #include "wire/event_loop.h"
+#include "wire/refusal_log.h"
 
 namespace tickstack::wire {
 namespace {
@@ -275,11 +274,7 @@ void Stream::Fail(const ErrorCode& error) {
     if (mode_ == Mode::kUnknown && use_ == TlsUse::kOptional) mode_ = Mode::kPlain;
   }
   if (is_server_ && !IsReady() && error.category() == TlsCategory::Instance()) {
-    static LogLimit limit;
-    if (const std::optional<uint64_t> withheld = limit.Pass()) {
-      LogWarn("connection refused host={} error=\"{}\" withheld={}", inner_->peer().text,
-              error.message(), *withheld);
-    }
+    LogRefusal(inner_->peer().text, error.message());
   }
   const std::shared_ptr<Pending> pending = pending_.lock();
   if (pending == nullptr) return;

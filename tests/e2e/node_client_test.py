@@ -11,6 +11,9 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
+from tests.support.secured import PASSWORD, SecuredTest  # noqa: E402
+
+CONFIG = "[tickerplant]\nbatch_ms = 10\n[[rdb]]\n"
 
 SCRIPT = r"""
 const nodeq = require("node-q");
@@ -32,9 +35,57 @@ nodeq.connect({host: "127.0.0.1", port: +process.argv[1]}, async (error, client)
 """
 
 
+# Logs in, publishes a row and reads it; or prints the error of the login. Then a text that the user may not evaluate.
+LOGIN = r"""
+const nodeq = require("node-q");
+const [tickerplant, rdb, user, password, ca] = process.argv.slice(1);
+const tls = ca ? {useTLS: true, ca: require("fs").readFileSync(ca)} : {};
+const connect = (port, use) => nodeq.connect({host: "127.0.0.1", port: +port, user, password, ...tls}, (error, client) => {
+  if (error) return console.log(JSON.stringify({error: error.message}));
+  use((...args) => new Promise((done) => client.k(...args, (failure, answer) => done(failure ? "'" + failure.message : answer))), client);
+});
+connect(tickerplant, async (publish, feed) => connect(rdb, async (ask, reader) => {
+  const published = await publish('.u.upd[`trade;(0Np;`IBM;101.5;100i;0b;"@";"N")]');
+  let rows = [];
+  while (published === null && rows.length === 0) rows = await ask("select sym,price from trade");
+  console.log(JSON.stringify({published, rows, counted: await ask("count trade")}));
+  feed.close();
+  reader.close();
+}));
+"""
+
+
+class SecuredNodeTest(SecuredTest):
+    def log_in(self, running, user, password, *ca):
+        done = subprocess.run(["node", "-e", LOGIN, "--", str(running.port("tickerplant")), str(running.port("rdb")), user,
+                               password, *ca], capture_output=True, text=True, timeout=60)
+        self.assertEqual("", done.stderr)
+        return json.loads(done.stdout)
+
+    def check_client(self, running, *ca):
+        stack.wait_until(lambda: self.log_in(running, "reader", PASSWORD, *ca)["counted"] ==
+                         "'access: reader may not query trade", what="the tables in the rdb")
+        refused = self.log_in(running, "client", "wrong", *ca)
+        self.assertEqual({"error": "Connection closes (wrong auth?)"}, refused)
+        self.assertIn("access: reader may not call .u.upd", self.log_in(running, "reader", PASSWORD, *ca)["published"])
+        seen = self.log_in(running, "client", PASSWORD, *ca)
+        self.assertEqual({"published": None, "rows": [{"sym": "IBM", "price": 101.5}], "counted": 1}, seen)
+
+    def test_it_logs_in(self):
+        self.check_client(self.start_secured(CONFIG, users=True, tls=False))
+
+    def test_it_logs_in_over_tls(self):
+        running = self.start_secured(CONFIG, users=True, tls=True)
+        self.check_client(running, self.certificates.path("ca.pem"))
+        self.certificates.issue_root("other_ca")
+        refused = self.log_in(running, "client", PASSWORD, self.certificates.path("other_ca.pem"))
+        self.assertRegex(refused["error"], "certificate")
+        self.assertIn("error", self.log_in(running, "client", PASSWORD), "without TLS")
+
+
 class NodeTest(stack.StackTest):
     def test_it_evaluates_and_explores(self):
-        running = self.start_stack("[tickerplant]\nbatch_ms = 10\n[[rdb]]\n", "--date", "2020.03.09")
+        running = self.start_stack(CONFIG, "--date", "2020.03.09")
         done = subprocess.run(["node", "-e", SCRIPT, "--", str(running.port("rdb"))], capture_output=True, text=True, timeout=60)
         self.assertEqual("", done.stderr)
         seen = json.loads(done.stdout)

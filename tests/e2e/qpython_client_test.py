@@ -4,16 +4,18 @@ installs it."""
 
 import pathlib
 import re
+import ssl
 import sys
 
 import numpy
 from qpython.qcollection import QKeyedTable, QList, QTable, qlist
-from qpython.qconnection import MessageType, QConnection
+from qpython.qconnection import MessageType, QAuthenticationException, QConnection
 from qpython.qtype import (QBOOL_LIST, QDOUBLE_LIST, QException, QINT_LIST, QSTRING, QSYMBOL, QSYMBOL_LIST,
                            QTIMESTAMP_LIST)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
+from tests.support.secured import PASSWORD, SecuredTest  # noqa: E402
 
 CONFIG = "[tickerplant]\nbatch_ms = 10\n[[rdb]]\n"
 DATE = "2020.03.09"
@@ -89,6 +91,58 @@ class QPythonTest(QPythonCase):
             rdb.sendSync("select nothing from trade")
         with self.assertRaises(QException):
             self.open("tickerplant").sendSync(".u.sub", numpy.string_("nobody"), numpy.string_(""))
+
+
+def tls_connection():
+    """Returns the class TlsConnection of docs/tools.md: qPython itself has no TLS."""
+    text = (stack.ROOT / "docs/tools.md").read_text(encoding="utf-8")
+    names = {}
+    exec(re.search(r"^```python\n(import ssl.*?)^```", text, re.DOTALL | re.MULTILINE)[1], names)
+    return names["TlsConnection"]
+
+
+class SecuredQPythonTest(SecuredTest):
+    """Users and TLS; what is refused, and rows that pass from a publisher to a subscriber and to the RDB."""
+
+    def check_client(self, connect):
+        """`connect(process, user, password)` returns an open connection."""
+        with self.assertRaises(QAuthenticationException):
+            connect("rdb", "client", "wrong")
+        with self.assertRaises(QAuthenticationException):
+            connect("rdb", None, None)
+        subscriber = connect("tickerplant", "client", PASSWORD)
+        subscriber.sendSync(".u.sub", numpy.string_("trade"), numpy.string_(""))
+        connect("tickerplant", "client", PASSWORD).sendSync(".u.upd", numpy.string_("trade"), trade_columns(["AIG", "BAC"]))
+        self.assertEqual([b"AIG", b"BAC"], list(subscriber.receive(data_only=True)[2]["sym"]))
+        rdb = connect("rdb", "client", PASSWORD)
+        stack.wait_until(lambda: rdb.sendSync("count trade") == 2, 20, "two trades")
+        reader = connect("rdb", "reader", PASSWORD)
+        self.assertEqual(0, reader.sendSync("count quote"))
+        with self.assertRaisesRegex(QException, "access: reader may not query trade"):
+            reader.sendSync("count trade")
+
+    def connector(self, running, kind):
+        def connect(process, user, password):
+            connection = kind(host="127.0.0.1", port=running.port(process), username=user, password=password, timeout=20)
+            connection.open()
+            self.addCleanup(connection.close)
+            return connection
+        return connect
+
+    def test_it_logs_in(self):
+        running = self.start_secured(CONFIG, users=True, tls=False)
+        self.check_client(self.connector(running, QConnection))
+
+    def test_it_logs_in_over_tls(self):
+        running = self.start_secured(CONFIG, users=True, tls=True)
+        tls = tls_connection()
+        tls.context = self.certificates.context()
+        self.check_client(self.connector(running, tls))
+        with self.assertRaises((QAuthenticationException, OSError)):
+            self.connector(running, QConnection)("rdb", "client", PASSWORD)
+        tls.context = ssl.create_default_context()
+        with self.assertRaisesRegex(ssl.SSLError, "CERTIFICATE_VERIFY_FAILED"):
+            self.connector(running, tls)("rdb", "client", PASSWORD)
 
 
 def readme_examples():

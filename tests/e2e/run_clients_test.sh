@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs pykx_client_test.py with PyKX 4.2.0, node_client_test.py with node-q 2.7.0 and jdbc_client_test.py with KX's JDBC driver,
-# each in a throw-away environment. A client that cannot be fetched or built is named and skipped; exit 77 if that is all of them.
+# Runs the tests of the Python clients (PyKX, kola) and of examples/python with the versions in its requirements.txt,
+# node_client_test.py with node-q 2.7.0 and jdbc_client_test.py with KX's JDBC driver, each in a throw-away environment. Clients
+# that cannot be fetched or built are named and skipped; exit 77 if that is all of them.
 # TICKSTACK_REQUIRE_CLIENTS=1: it fails instead.
 # TICKSTACK_JDBC_SOURCE=DIR: a folder with the sources of the JDBC driver, which no package registry has:
 #   git clone https://github.com/KxSystems/jdbc DIR/jdbc && git -C DIR/jdbc checkout 6ca64a3
@@ -19,11 +20,15 @@ environment=$(mktemp -d)
 trap 'rm -rf "$environment"' EXIT
 
 if python3 -m venv "$environment/python" 2>/dev/null &&
-  "$environment/python/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 pykx==4.2.0; then
+  "$environment/python/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 \
+    --requirement examples/python/requirements.txt; then
   ran=1
-  PYKX_UNLICENSED=true PYKX_SUPPRESS_WARNINGS=1 "$environment/python/bin/python" tests/e2e/pykx_client_test.py "$@" || failed=1
+  export PYKX_UNLICENSED=true PYKX_SUPPRESS_WARNINGS=1
+  for name in pykx_client kola_client python_examples; do
+    "$environment/python/bin/python" "tests/e2e/${name}_test.py" "$@" || failed=1
+  done
 else
-  missing "PyKX could not be installed"
+  missing "PyKX and kola could not be installed (examples/python/requirements.txt)"
 fi
 
 if command -v npm >/dev/null && npm install --silent --prefix "$environment/node" node-q@2.7.0 >/dev/null 2>&1; then

@@ -6,12 +6,12 @@ import json
 import pathlib
 import socket
 import ssl
-import subprocess
 import sys
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
+from tests.support.certificates import Certificates  # noqa: E402
 
 DATE = "2020.03.09"
 ROWS = 20_000
@@ -39,27 +39,10 @@ rows = {rows}
 
 
 class TlsTest(stack.StackTest):
-    def openssl(self, *arguments):
-        done = subprocess.run(["openssl", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
-        self.assertEqual(0, done.returncode, done.stderr)
-
-    def issue(self, name, names, ca="ca"):
-        """Writes NAME.pem and NAME.key, signed by `ca`; without names, a root that signs itself."""
-        key = ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-subj",
-               f"/CN={name}")
-        if not names:
-            self.openssl(*key, "-x509", "-days", "2", "-out", f"{name}.pem")
-            return
-        self.openssl(*key, "-out", f"{name}.csr")
-        (self.folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
-        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial",
-                     "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem")
-
     def setUp(self):
         super().setUp()
-        self.issue("ca", None)
-        self.issue("server", "IP:127.0.0.1,DNS:localhost")
-        self.trusting = ssl.create_default_context(cafile=str(self.folder / "ca.pem"))
+        self.certificates = Certificates(self.folder)
+        self.trusting = self.certificates.context()
 
     def up(self, listen, more="", rows=ROWS):
         return self.start_stack(CONFIG.format(listen=listen, folder=self.folder, more=more, rows=rows), "--date", DATE)
@@ -99,7 +82,8 @@ class TlsTest(stack.StackTest):
         counts = self.ask(running, "hdb", f"{{[t] exec count i from t where date={DATE}}} each `quote`trade", self.trusting)
         self.assertEqual(ROWS, sum(counts))
         self.assertEqual(0, running.stop(), running.log_text())
-        self.assertIn("error=\"the client does not use TLS, which is required\"", self.log_of(running, "rdb"))
+        self.assertRegex(self.log_of(running, "rdb"), r"audit refused user=- host=127\.0\.0\.1:\d+ "
+                                                      r'reason="the client does not use TLS, which is required"')
 
     def log_of(self, running, name):
         return (running.data / "logs" / f"{name}.log").read_text()
@@ -116,12 +100,10 @@ class TlsTest(stack.StackTest):
 
     def test_clients_show_certificates_if_they_must(self):
         running = self.up("required", more=f'client_ca = "{self.folder}/ca.pem"')
-        self.issue("client", "DNS:client")
-        self.issue("other_ca", None)
-        self.issue("stranger", "DNS:stranger", ca="other_ca")
-        known, stranger = (ssl.create_default_context(cafile=str(self.folder / "ca.pem")) for _ in range(2))
-        known.load_cert_chain(self.folder / "client.pem", self.folder / "client.key")
-        stranger.load_cert_chain(self.folder / "stranger.pem", self.folder / "stranger.key")
+        self.certificates.issue("client", "DNS:client")
+        self.certificates.issue_root("other_ca")
+        self.certificates.issue("stranger", "DNS:stranger", ca="other_ca")
+        known, stranger = self.certificates.context("client"), self.certificates.context("stranger")
         # The stack's own processes show theirs.
         stack.wait_until(lambda: self.rows(running, known) == ROWS, 60, "the rows")
         for wrong in (stranger, self.trusting):
@@ -129,7 +111,7 @@ class TlsTest(stack.StackTest):
                 self.rows(running, wrong)
         self.assertEqual(ROWS, self.rows(running, known))
         self.assertEqual(0, running.stop(), running.log_text())
-        self.assertIn("connection refused host=127.0.0.1", self.log_of(running, "rdb"))
+        self.assertRegex(self.log_of(running, "rdb"), r"audit refused user=- host=127\.0\.0\.1:\d+ reason=")
 
     def test_a_port_for_both(self):
         running = self.up("optional")
