@@ -51,6 +51,7 @@ struct CommonFlags {
   std::string config;  // Read by ConfigForProcess; listed here for --help and the check.
   int parent_fd = -1;
   std::string log_level;
+  std::string log_format;
 };
 
 // Adds the flags and their effects to `command`; returns the values of those that act later.
@@ -70,16 +71,21 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
+  command.add_option("--log-format", flags->log_format, "Format of log lines: text or json")
+      ->check(CLI::IsMember({"text", "json"}));
   command.add_option("--parent-fd", flags->parent_fd, "Stop when this inherited pipe closes")
       ->group("Passed by the parent process");
   command.parse_complete_callback([flags, &config] {
     if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
+    if (flags->log_format == "text") config.log_format = LogFormat::kText;
+    if (flags->log_format == "json") config.log_format = LogFormat::kJson;
   });
   return flags;
 }
 
 // Prepares a process to run: names its log, and makes it end with its parent.
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
+  SetLogFormat(config.log_format);
   InitLogging(name, config.log_level);
   RestrictFileAccess(config.readable_by);
   if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);

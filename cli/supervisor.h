@@ -11,6 +11,9 @@
 // A child that ends with wire::kExitHandedOver has a successor, which has its socket and which this
 // supervisor did not start. So the child is not restarted, and its end is no failure.
 //
+// SIGUSR1 opens the log files again, after a program has renamed them (logrotate). No line is lost:
+// those before are in the renamed file, those after in the new one.
+//
 // A child whose event loop hangs is noticed by its silence (wire/heartbeat.h): it is ended by
 // SIGABRT, by SIGKILL if that is not enough, and restarted. The service manager, if there is one,
 // is told when all answer, what the children do, and that the supervisor's own loop runs.
@@ -62,7 +65,7 @@ struct SupervisorOptions {
 };
 
 // Threads: Run blocks and uses the calling thread, which should be the only one, because it handles
-// the process's SIGINT, SIGTERM and SIGCHLD.
+// the process's SIGINT, SIGTERM, SIGUSR1 and SIGCHLD.
 class Supervisor {
  public:
   Supervisor(SupervisorOptions options, std::vector<ProcessSpec> specs);

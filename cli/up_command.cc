@@ -128,6 +128,7 @@ int End(int exit_code, const absl::Status& why) {
 int RunUp(const UpOptions& options) {
   absl::StatusOr<StackConfig> config = ConfigOf(options);
   if (!config.ok()) return End(kExitWrongStack, config.status());
+  SetLogFormat(config->log_format);
   InitLogging(config->name, config->log_level);
   RestrictFileAccess(config->readable_by);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);

@@ -304,7 +304,7 @@ class LifeTest(unittest.TestCase):
     def install_without_systemd(self):
         # A package with a lower version, on a system that does not run yet, as an installer does it.
         container.run_in_folder(self.root, "apt-get", "update", "-qq")
-        container.run_in_folder(self.root, "apt-get", "install", "-qq", "--no-install-recommends", "procps",
+        container.run_in_folder(self.root, "apt-get", "install", "-qq", "--no-install-recommends", "procps", "logrotate",
                                 "/root/old.deb")
         # What the new version needs in addition, as apt would install it: the machine will have no network.
         container.run_in_folder(self.root, "apt-get", "satisfy", "-qq", "--no-install-recommends",
@@ -379,6 +379,29 @@ class LifeTest(unittest.TestCase):
         self.assertEqual(0, feed.wait(300))
         self.wait_for(lambda: self.rows() == rate * seconds, f"{rate * seconds} rows, found {self.rows()}")
         return rate * seconds
+
+    def rotate_logs(self):
+        """logrotate renames the files, and the stack opens new ones."""
+        folder = self.root / "var/lib/tickstack/logs"
+        before = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.log")}
+        self.assertLessEqual({"tickerplant.log", "rdb.log", "hdb.log"}, set(before))
+        for number in (1, 2):  # The first files are compressed with the second rotation.
+            said = self.in_machine("logrotate", "--force", "--verbose", "/etc/logrotate.d/tickstack")
+            self.assertNotIn("error:", said)
+            self.wait_for(lambda: all((folder / name).exists() for name in before), "new log files")
+            self.wait_for(lambda n=number: self.in_machine("journalctl", "--unit=tickstack", "--no-pager").count(
+                "log files opened again") == n, "the message of the stack")
+            self.in_machine("tickstack", "query", ":5010", ".u.sub[`trade;`]")  # Lines for the tickerplant's log.
+        for name, text in before.items():
+            rotated = next(iter(folder.glob(f"{name}.*.gz")), None) or folder / f"{name}.1"
+            data = rotated.read_bytes()
+            data = gzip.decompress(data) if rotated.suffix == ".gz" else data
+            self.assertTrue(data.decode().startswith(text), name)
+        log = folder / "tickerplant.log"
+        self.wait_for(lambda: "subscriber connected" in log.read_text(encoding="utf-8"), "a line in the new file")
+        status = log.stat()
+        data = (self.root / "var/lib/tickstack").stat()
+        self.assertEqual((0o100600, data.st_uid), (status.st_mode, status.st_uid))
 
     def hang(self):
         """A process that is stopped is silent. The supervisor restarts a child, and systemd the supervisor."""
@@ -502,6 +525,7 @@ class LifeTest(unittest.TestCase):
             self.check_service()
             rows = self.upgrade_under_load()
             self.check_configuration()  # The old program may not know the command.
+            self.rotate_logs()
             self.hang()
             self.wait_for(lambda: self.rows() == rows, f"{rows} rows after the hangs")
             self.run_processes_alone(rows)
