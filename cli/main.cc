@@ -154,6 +154,7 @@ void AddUserRightsOptions(CLI::App& command, UserOptions& options) {
   add("--subscribe", options.subscribe, "Tables to which the user may subscribe; '*': all");
   add("--symbols", options.symbols, "Symbols of those tables (default: all)");
   add("--query", options.query, "Tables that the user may query; '*': all");
+  command.add_flag("--metrics", options.metrics, "Let the user read /metrics, as Prometheus does");
   command.add_flag("--administer", options.administer,
                    "Let the user end days, reload databases, start feeds and the like");
 }

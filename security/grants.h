@@ -28,6 +28,7 @@ struct Grants {
   NameSet query;    // Tables.
   // Symbols by table. The table `*` is every table.
   std::map<std::string, NameSet, std::less<>> subscribe;
+  bool metrics = false;  // True: may read /metrics; so may those who administer.
   bool administer = false;
   // Limits on queries and other requests; 0: none.
   int64_t query_timeout_ns = 0;

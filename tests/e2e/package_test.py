@@ -445,7 +445,8 @@ class LifeTest(unittest.TestCase):
 
     def close_to_strangers(self, rows):
         """Adds a user and TLS to the installed configuration. A scrape needs both."""
-        self.as_service(f"echo '{PASSWORD}' | tickstack user add boss --users /var/lib/tickstack/users --query '*'")
+        self.as_service(f"echo '{PASSWORD}' | tickstack user add boss --users /var/lib/tickstack/users "
+                        "--query '*' --metrics")
         self.assertIn("boss", self.as_service("tickstack user list --users /var/lib/tickstack/users").stdout)
         ssl_folder = self.root / "etc/ssl"
         ssl_folder.mkdir(exist_ok=True)
