@@ -437,7 +437,7 @@ int Main(const std::vector<std::string>& given) {
   AddDemoCommand(app, demo, args, action);
   AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);
-  AddProcessCommands(app, *config, action);
+  AddProcessCommands(app, *config, args, action);
   AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);

@@ -50,7 +50,8 @@ struct Process {
   std::string last_error;  // The last line of this run that has level E, or is not in our format.
   bool was_ready = false;
   bool told_to_stop = false;
-  bool aborted = false;  // SIGABRT was sent, because it hung.
+  bool must_reload = false;  // The configuration changed before it answered.
+  bool aborted = false;      // SIGABRT was sent, because it hung.
   int64_t started_ns = 0;
   int64_t alive_ns = 0;  // The last sign of life since it answered.
   int64_t restart_ns = kNever;
@@ -130,6 +131,7 @@ struct Supervisor::Impl {
   absl::Status Prepare();
   absl::Status OpenLog(Process& process) const;
   void ReopenLogs();
+  void Reload();
   absl::Status Start(Process& process);
   absl::Status WriteReadyFile() const;
   void Fail(const absl::Status& status);
@@ -157,7 +159,7 @@ struct Supervisor::Impl {
 absl::Status Supervisor::Impl::Prepare() {
   sigset_t ours;
   sigemptyset(&ours);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) {
     sigaddset(&ours, number);
     signal(number, SIG_DFL);  // A shell starts background jobs with SIGINT ignored.
   }
@@ -283,6 +285,14 @@ void Supervisor::Impl::KillAll() {
   }
 }
 
+void Supervisor::Impl::Reload() {
+  if (!options.reload()) return;
+  for (Process& process : processes) {
+    if (process.state == State::kReady) kill(process.pid, SIGHUP);
+    process.must_reload = process.state == State::kStarting;
+  }
+}
+
 void Supervisor::Impl::TakeSignals() {
   signalfd_siginfo info{};
   while (read(signals.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
@@ -290,6 +300,8 @@ void Supervisor::Impl::TakeSignals() {
     if (number == SIGCHLD) continue;  // Reap() checks all of them.
     if (number == SIGUSR1) {
       ReopenLogs();
+    } else if (number == SIGHUP && options.reload) {
+      Reload();
     } else if (stopping) {
       Fail(Internal("killed by a second SIG{}", sigabbrev_np(number)));
       KillAll();
@@ -342,6 +354,7 @@ void Supervisor::Impl::TakeReady(Process& process) {
   if (bytes > 0) process.alive_ns = MonotonicNs();
   if (bytes <= 0 || process.state != State::kStarting) return;
   process.state = State::kReady;
+  if (std::exchange(process.must_reload, false)) kill(process.pid, SIGHUP);
   process.was_ready = true;
   const bool all =
       std::all_of(processes.begin(), processes.end(), [](const Process& p) { return p.was_ready; });

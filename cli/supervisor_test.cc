@@ -73,7 +73,7 @@ class SupervisorTest : public testing::Test {
     sigset_t
         stop;  // Blocked before the second thread starts, so that only the signalfd receives them.
     sigemptyset(&stop);
-    for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) sigaddset(&stop, number);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&stop, number);
     sigprocmask(SIG_BLOCK, &stop, nullptr);
     std::atomic<bool> over = false;
     std::thread beside([&] {
@@ -314,6 +314,24 @@ TEST_F(SupervisorTest, OpensLogFilesAgainWithoutLosingALine) {
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_EQ(Read("logs/old"), "talks | line1\n");
   EXPECT_EQ(Read("logs/older"), "talks | line2\ntalks | line3\n");
+}
+
+TEST_F(SupervisorTest, TellsItsChildrenToReloadIfTheConfigurationIsRight) {
+  std::atomic<int> asked = 0;
+  options_.reload = [&asked] { return ++asked > 1; };  // The first one is wrong.
+  Add("one", "trap 'echo $0 >>reloaded' HUP; serve $*");
+  Add("two", "trap 'echo $0 >>reloaded' HUP; serve $*");
+  const absl::Status status = RunAnd([&] {
+    for (int number = 1; number <= 2; ++number) {
+      kill(getpid(), SIGHUP);
+      for (int tries = 0; tries < 4000 && asked < number; ++tries) Pause();
+      EXPECT_EQ(asked, number);
+    }
+    for (int tries = 0; tries < 4000 && Read("reloaded").size() < 8; ++tries) Pause();
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(Read("reloaded"), testing::AnyOf("one\ntwo\n", "two\none\n"));
 }
 
 TEST_F(SupervisorTest, WritesForeignLinesAsJsonAndKnowsErrorsInJson) {

@@ -403,6 +403,12 @@ class LifeTest(unittest.TestCase):
         data = (self.root / "var/lib/tickstack").stat()
         self.assertEqual((0o100600, data.st_uid), (status.st_mode, status.st_uid))
 
+    def reload(self):
+        self.in_machine("systemctl", "reload", "tickstack")
+        for name in ("stack", "rdb"):
+            self.wait_for(lambda n=name: f" I {n} configuration loaded again" in self.in_machine(
+                "journalctl", "--unit=tickstack", "--no-pager", "--output=cat"), f"the message of {name}")
+
     def hang(self):
         """A process that is stopped is silent. The supervisor restarts a child, and systemd the supervisor."""
         main, rdb, tickerplant = self.property("MainPID"), self.pid_of("rdb"), self.pid_of("tickerplant")
@@ -527,6 +533,7 @@ class LifeTest(unittest.TestCase):
             rows = self.upgrade_under_load()
             self.check_configuration()  # The old program may not know the command.
             self.rotate_logs()
+            self.reload()
             self.hang()
             self.wait_for(lambda: self.rows() == rows, f"{rows} rows after the hangs")
             self.run_processes_alone(rows)
