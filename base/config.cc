@@ -113,6 +113,24 @@ void CollectUnused(const toml::table& table, const std::string& path,
   }
 }
 
+void CollectValues(const toml::node& node, const std::string& path,
+                   std::map<std::string, std::string>& values) {
+  if (const toml::table* const table = node.as_table()) {
+    for (const auto& [key, inner] : *table) CollectValues(inner, Dotted(path, key.str()), values);
+    return;
+  }
+  const toml::array* const array = node.as_array();
+  if (array != nullptr && array->is_array_of_tables()) {
+    for (size_t i = 0; i < array->size(); ++i) {
+      CollectValues((*array)[i], fmt::format("{}[{}]", path, i), values);
+    }
+    return;
+  }
+  std::ostringstream text;
+  node.visit([&text](const auto& value) { text << value; });
+  values[path] = text.str();
+}
+
 // Removes `table` from what holds it, below `holder`. False if it is not there.
 bool RemoveTable(toml::table& holder, const toml::table* table) {
   for (auto at = holder.begin(); at != holder.end(); ++at) {
@@ -345,6 +363,12 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view nam
   }
   const toml::table* root = &document->root;
   return Config(ConfigTable(std::move(document), root, ""));
+}
+
+std::map<std::string, std::string> Config::Values() const {
+  std::map<std::string, std::string> values;
+  CollectValues(root_.document_->root, "", values);
+  return values;
 }
 
 absl::Status Config::CheckUnusedKeys() const {

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +103,9 @@ class Config {
   static absl::StatusOr<Config> Parse(std::string_view text, std::string_view name);
 
   const ConfigTable& root() const { return root_; }
+
+  // Returns all values of the file, as TOML writes them, by their paths: `rdb[0].port`.
+  std::map<std::string, std::string> Values() const;
 
   // Returns kInvalidArgument if the file has keys that were not read, with a line for each:
   // `stack.toml:7:1: rdb.prot: unknown key, did you mean port?`. Call it when everything has been

@@ -258,5 +258,14 @@ TEST(ParseDuration, KnowsItsUnitsAndWantsOne) {
   }
 }
 
+TEST(Config, ListsAllValuesByPath) {
+  const auto config = Config::Parse(
+      "a = 1\n[b]\nc = \"x\"\nd = [1, 2]\n[[e]]\nf = true\n[[e]]\nf = 0.5\n[e.g]\n", "t");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const std::map<std::string, std::string> expected = {
+      {"a", "1"}, {"b.c", "'x'"}, {"b.d", "[ 1, 2 ]"}, {"e[0].f", "true"}, {"e[1].f", "0.5"}};
+  EXPECT_EQ(config->Values(), expected);
+}
+
 }  // namespace
 }  // namespace tickstack

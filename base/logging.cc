@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/log_line.h"
+
 namespace tickstack {
 namespace {
 
@@ -24,11 +26,12 @@ constexpr std::array kLevels = {
     LevelName{LogLevel::kOff, "off", spdlog::level::off},
 };
 
-std::shared_ptr<spdlog::logger> MakeLogger(std::string_view process) {
+std::shared_ptr<spdlog::logger> MakeLogger(std::string_view process, LogFormat format) {
   auto logger = std::make_shared<spdlog::logger>(std::string(process),
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(spdlog::level::trace);  // log_level is checked before.
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%f %L %n %v", spdlog::pattern_time_type::utc);
+  logger->set_pattern(format == LogFormat::kJson ? "%v" : "%Y-%m-%dT%H:%M:%S.%f %L %n %v",
+                      spdlog::pattern_time_type::utc);
   logger->flush_on(spdlog::level::trace);
   return logger;
 }
@@ -36,7 +39,8 @@ std::shared_ptr<spdlog::logger> MakeLogger(std::string_view process) {
 // Never destroyed: a detached thread or a static destructor may still log.
 struct Holder {
   std::mutex mutex;
-  std::shared_ptr<spdlog::logger> logger = MakeLogger("tickstack");  // Guarded by mutex.
+  LogFormat format = LogFormat::kText;                                       // Guarded by mutex.
+  std::shared_ptr<spdlog::logger> logger = MakeLogger("tickstack", format);  // Guarded by mutex.
 };
 Holder& LoggerHolder() {
   static Holder* const holder = new Holder;
@@ -64,15 +68,23 @@ namespace internal {
 
 std::atomic<LogLevel> log_level{LogLevel::kInfo};
 
-void WriteLog(LogLevel level, std::string_view text) {
+void WriteLog(LogLevel level, fmt::string_view format, fmt::format_args args) {
   std::shared_ptr<spdlog::logger> logger;
+  LogFormat line_format{};
   {
     Holder& holder = LoggerHolder();
     const std::lock_guard lock(holder.mutex);
     logger = holder.logger;
+    line_format = holder.format;
   }
+  const LevelName& known = kLevels[static_cast<size_t>(level)];
+  const std::string line = line_format == LogFormat::kJson
+                               ? JsonLogLine({SystemClock::Instance().NowNs() + kUnixNsOfKdbEpoch,
+                                              known.name, logger->name()},
+                                             {format.data(), format.size()}, args)
+                               : OneLine(fmt::vformat(format, args));
   // Does not use spdlog's own formatting, since the text may contain braces from outside.
-  logger->log(kLevels[static_cast<size_t>(level)].spdlog_level, "{}", OneLine(text));
+  logger->log(known.spdlog_level, "{}", line);
 }
 
 }  // namespace internal
@@ -86,10 +98,22 @@ std::optional<LogLevel> ParseLogLevel(std::string_view text) {
 
 void InitLogging(std::string_view process, std::optional<LogLevel> level) {
   Holder& holder = LoggerHolder();
-  std::shared_ptr<spdlog::logger> logger = MakeLogger(process);
   const std::lock_guard lock(holder.mutex);
-  holder.logger = std::move(logger);
+  holder.logger = MakeLogger(process, holder.format);
   if (level) internal::log_level.store(*level, std::memory_order_relaxed);
+}
+
+void SetLogFormat(LogFormat format) {
+  Holder& holder = LoggerHolder();
+  const std::lock_guard lock(holder.mutex);
+  holder.format = format;
+  holder.logger = MakeLogger(holder.logger->name(), format);
+}
+
+LogFormat CurrentLogFormat() {
+  Holder& holder = LoggerHolder();
+  const std::lock_guard lock(holder.mutex);
+  return holder.format;
 }
 
 std::optional<uint64_t> LogLimit::Pass(int64_t now_ns) {

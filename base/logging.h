@@ -2,7 +2,7 @@
 
 // One logger per process, on stderr. A line has a time (UTC), a level, the process and the event
 // with its values: `2020-03-09T14:30:00.123456 I rdb1 subscribed tickerplant=127.0.0.1:5010
-// seq=48211`.
+// seq=48211`. Or it is a JSON object (base/log_line.h).
 //
 // Info covers the life of a process: its flags at start, the log opened at which seq, subscribers
 // that came and left, the end of a day. Warn is for things worth a look, and error needs a person.
@@ -15,13 +15,14 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "base/time.h"
 
 namespace tickstack {
 
 enum class LogLevel : int { kDebug, kInfo, kWarn, kError, kOff };
+
+enum class LogFormat : int { kText, kJson };
 
 std::optional<LogLevel> ParseLogLevel(
     std::string_view text);  // `debug`, `info`, `warn`, `error`, `off`.
@@ -30,21 +31,26 @@ std::optional<LogLevel> ParseLogLevel(
 // call, the name is `tickstack` and the level info.
 void InitLogging(std::string_view process, std::optional<LogLevel> level = std::nullopt);
 
+// Sets the format of all lines from now on. Before this call, it is text.
+void SetLogFormat(LogFormat format);
+LogFormat CurrentLogFormat();
+
 namespace internal {
 extern std::atomic<LogLevel> log_level;
-// Writes one line. Control characters, which may come from outside, are written as `\x0a`.
-void WriteLog(LogLevel level, std::string_view text);
+// Writes one line, whatever the level is. Control characters, which may come from outside, are
+// written as `\x0a`.
+void WriteLog(LogLevel level, fmt::string_view format, fmt::format_args args);
 }  // namespace internal
 
 inline bool LogEnabled(LogLevel level) {
   return level >= internal::log_level.load(std::memory_order_relaxed);
 }
 
-#define TS_LOG_FUNCTION(Name, level)                                             \
-  template <typename... Args>                                                    \
-  void Name(fmt::format_string<Args...> format, Args&&... args) {                \
-    if (!LogEnabled(level)) return;                                              \
-    internal::WriteLog(level, fmt::format(format, std::forward<Args>(args)...)); \
+#define TS_LOG_FUNCTION(Name, level)                                   \
+  template <typename... Args>                                          \
+  void Name(fmt::format_string<Args...> format, Args&&... args) {      \
+    if (!LogEnabled(level)) return;                                    \
+    internal::WriteLog(level, format, fmt::make_format_args(args...)); \
   }
 TS_LOG_FUNCTION(LogDebug, LogLevel::kDebug)
 TS_LOG_FUNCTION(LogInfo, LogLevel::kInfo)

@@ -33,6 +33,23 @@ TEST(Logging, WithholdsWhatIsBelowTheLevel) {
   InitLogging("rdb1", LogLevel::kInfo);
 }
 
+TEST(Logging, WritesJsonAndTextAgain) {
+  InitLogging("rdb1");
+  SetLogFormat(LogFormat::kJson);
+  const std::string json = Logged([] { LogWarn("refused user={} seq={}", "a\n\"b", 7); });
+  InitLogging("rdb2");  // Another name in the same format.
+  const std::string other = Logged([] { LogInfo("up"); });
+  SetLogFormat(LogFormat::kText);
+  EXPECT_EQ(json.substr(0, 11), "{\"time\":\"20");
+  EXPECT_NE(json.find(R"(Z","level":"warn","process":"rdb1","event":"refused",)"
+                      R"("user":"a\n\"b","seq":7})"
+                      "\n"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(other.find(R"("level":"info","process":"rdb2","event":"up"})"), std::string::npos);
+  EXPECT_EQ(Logged([] { LogInfo("up"); }).substr(26), " I rdb2 up\n");
+}
+
 TEST(Logging, KeepsBytesFromOutsideFromForgingALine) {
   const std::string line =
       Logged([] { LogWarn("refused user={}", "a\n2020-03-09 I {} fake\x7f"); });

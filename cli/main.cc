@@ -215,6 +215,8 @@ void AddUserRightsOptions(CLI::App& command, UserOptions& options) {
   add("--subscribe", options.subscribe, "Tables to which the user may subscribe; '*': all");
   add("--symbols", options.symbols, "Symbols of the tables in --subscribe (default: all)");
   add("--query", options.query, "Tables that the user may query; '*': all");
+  command.add_flag("--metrics", options.metrics,
+                   "Give the right to read /metrics and the live page, as Prometheus needs");
   command.add_flag(
       "--administer", options.administer,
       "Give the right to administer, such as to end days, reload databases or start feeds");
@@ -506,7 +508,7 @@ int Main(const std::vector<std::string>& given) {
   AddDemoCommand(app, demo, args, action);
   AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);
-  AddProcessCommands(app, *config, action);
+  AddProcessCommands(app, *config, args, action);
   AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
   AddTopCommand(app, top, action);

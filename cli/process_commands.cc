@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "cli/listener_config.h"
 #include "cli/process_table.h"
+#include "cli/reload.h"
 #include "cli/tls_config.h"
 
 namespace tickstack::cli {
@@ -51,6 +52,7 @@ struct CommonFlags {
   std::string config;  // Read by ConfigForProcess; listed here for --help and the check.
   int parent_fd = -1;
   std::string log_level;
+  std::string log_format;
 };
 
 // Adds the flags and their effects to `command`; returns the values of those that act later.
@@ -69,16 +71,21 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
+  command.add_option("--log-format", flags->log_format, "Format of log lines: text or json")
+      ->check(CLI::IsMember({"text", "json"}));
   command.add_option("--parent-fd", flags->parent_fd, "Stop when this inherited pipe closes")
       ->group("Passed by the parent process");
   command.parse_complete_callback([flags, &config] {
     if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
+    if (flags->log_format == "text") config.log_format = LogFormat::kText;
+    if (flags->log_format == "json") config.log_format = LogFormat::kJson;
   });
   return flags;
 }
 
 // Prepares a process to run: names its log, and makes it end with its parent.
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
+  SetLogFormat(config.log_format);
   InitLogging(name, config.log_level);
   RestrictFileAccess(config.readable_by);
   if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);
@@ -86,16 +93,61 @@ void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std
   for (const std::string& warning : config.warnings) LogWarn("{}", warning);
 }
 
-void AddProcessCommand(CLI::App& app, StackConfig& config, const ProcessKind& kind,
-                       std::shared_ptr<StackProcess> process, Action& action) {
+// Loads the configuration again and parses the flags, which override it, as at the start. Takes
+// what can change while the process runs. An error changes nothing, and returns false.
+bool ReloadProcess(const std::vector<std::string>& args) {
+  absl::StatusOr<StackConfig> config = ConfigForProcess(args);
+  absl::Status status = config.status();
+  if (status.ok()) {
+    CLI::App app;
+    Action unused;
+    AddProcessCommands(app, *config, args, unused);
+    try {
+      app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    } catch (const CLI::ParseError& error) {
+      status = InvalidArgument("{}", error.what());
+    }
+  }
+  if (!status.ok()) {
+    LogError("configuration not loaded again, nothing has changed error=\"{}\"", Message(status));
+    return false;
+  }
+  for (const ProcessKind& kind : kProcesses) {
+    if (kind.role != args.front()) continue;
+    const std::unique_ptr<StackProcess> process = std::move(kind.find(*config).front());
+    SetLogFormat(config->log_format);
+    InitLogging(process->name(), config->log_level);
+    serve::SetLiveSettings(std::make_shared<const serve::LiveSettings>(process->Live()));
+  }
+  return true;
+}
+
+// Reloads at each SIGHUP. What has changed is logged by the stack's supervisor, if there is one.
+void BeginReloads(const std::vector<std::string>& args, const CommonFlags& flags) {
+  if (flags.config.empty()) return;
+  const auto keys = std::make_shared<absl::StatusOr<ConfigKeys>>(ConfigKeysOf(flags.config));
+  const bool is_alone = flags.parent_fd < 0;
+  ReloadOnSighup([&args, path = flags.config, keys, is_alone] {
+    absl::StatusOr<ConfigKeys> changed = ConfigKeysOf(path);
+    if (!ReloadProcess(args)) return;
+    if (is_alone && keys->ok() && changed.ok()) LogConfigChanges(**keys, *changed);
+    *keys = std::move(changed);
+    LogInfo("configuration loaded again path={}", path);
+  });
+}
+
+void AddProcessCommand(CLI::App& app, StackConfig& config, const std::vector<std::string>& args,
+                       const ProcessKind& kind, std::shared_ptr<StackProcess> process,
+                       Action& action) {
   CLI::App& command = *app.add_subcommand(std::string(kind.role), std::string(kind.help));
   const auto flags = AddCommonFlags(command, config, process->name(), process->listener());
   const std::function<void()> flags_known = process->AddFlags(command, config);
-  command.callback([&command, &config, &action, flags, flags_known, process] {
+  command.callback([&command, &config, &args, &action, flags, flags_known, process] {
     // A tool with the process's name, such as `hdb check`.
     if (!command.get_subcommands().empty()) return;
     if (flags_known) flags_known();
-    action = [&config, flags, process] {
+    action = [&config, &args, flags, process] {
+      BeginReloads(args, *flags);
       BeginProcess(config, *flags, process->name());
       absl::Status secure = UseTls(config);
       if (secure.ok()) secure = BeginSecurity(config, process->listener());
@@ -148,10 +200,12 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
   return config;
 }
 
-void AddProcessCommands(CLI::App& app, StackConfig& config, Action& action) {
+void AddProcessCommands(CLI::App& app, StackConfig& config, const std::vector<std::string>& args,
+                        Action& action) {
   for (const ProcessKind& kind : kProcesses) {
     std::vector<std::unique_ptr<StackProcess>> found = kind.find(config);
-    if (!found.empty()) AddProcessCommand(app, config, kind, std::move(found.front()), action);
+    if (found.empty()) continue;
+    AddProcessCommand(app, config, args, kind, std::move(found.front()), action);
   }
 }
 

@@ -36,7 +36,9 @@ absl::StatusOr<std::vector<std::string>> ResolveProcessCommand(
 void AddProcessByNameCommand(CLI::App& app);
 
 // Adds a subcommand for each kind of process that the configuration has. Parsing sets `action`. The
-// configuration must outlive the app.
-void AddProcessCommands(CLI::App& app, StackConfig& config, Action& action);
+// configuration must outlive the app. `args` is the command line, which a reload of the
+// configuration parses again; it must outlive the action.
+void AddProcessCommands(CLI::App& app, StackConfig& config, const std::vector<std::string>& args,
+                        Action& action);
 
 }  // namespace tickstack::cli

@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "cli/health_config.h"
 #include "cli/listener_config.h"
+#include "serve/live_settings.h"
 #include "serve/metrics.h"
 #include "wire/listener_options.h"
 
@@ -72,6 +73,8 @@ class StackProcess {
   virtual Flags ChildFlags(const StackConfig& config) const = 0;
   virtual void SetDate(int32_t day) const = 0;
   virtual void SetData(const std::string& data) const = 0;
+  // Returns the settings that a running process can take.
+  virtual serve::LiveSettings Live() const = 0;
 };
 
 // The order in which processes stop: first new rows end, then the last sample, the last bars, the
@@ -129,6 +132,14 @@ class StackProcessOf final : public StackProcess {
   }
   void SetData(const std::string& data) const override {
     if constexpr (requires { options_.data = data; }) options_.data = data;
+  }
+  serve::LiveSettings Live() const override {
+    serve::LiveSettings live{.health = options_.health};
+    if constexpr (requires { options_.query_slow_ms; }) {
+      live.query_timeout_ns = static_cast<int64_t>(options_.query_timeout_s * 1e9);
+      live.query_slow_ns = static_cast<int64_t>(options_.query_slow_ms * 1e6);
+    }
+    return live;
   }
 
  private:

@@ -34,6 +34,7 @@ struct StackConfig {
   std::string data = "data";        // Data directory, relative to where the stack is started.
   std::optional<std::string> date;  // Day of a replay; default: the clock's.
   LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
   bool restart = true;  // True: `up` restarts a process that died.
   FileAccess readable_by = FileAccess::kOwner;
   wire::TlsClientOptions tls_client;  // How all processes connect.

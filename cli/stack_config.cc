@@ -32,6 +32,11 @@ absl::Status ReadStack(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadName(table, &config.name));
   TS_RETURN_IF_ERROR(table.Read("data", &config.data));
   TS_RETURN_IF_ERROR(ReadWord(table, "log_level", kLevels, &config.log_level));
+  constexpr std::array kFormats = {
+      std::pair<std::string_view, LogFormat>{"text", LogFormat::kText},
+      std::pair<std::string_view, LogFormat>{"json", LogFormat::kJson},
+  };
+  TS_RETURN_IF_ERROR(ReadWord(table, "log_format", kFormats, &config.log_format));
   constexpr std::array kAccess = {
       std::pair<std::string_view, FileAccess>{"owner", FileAccess::kOwner},
       std::pair<std::string_view, FileAccess>{"group", FileAccess::kGroup},

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/log_line.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "wire/hand_over.h"
@@ -49,7 +50,8 @@ struct Process {
   std::string last_error;  // The last line of this run that has level E, or is not in our format.
   bool was_ready = false;
   bool told_to_stop = false;
-  bool aborted = false;  // SIGABRT was sent, because it hung.
+  bool must_reload = false;  // The configuration changed before it answered.
+  bool aborted = false;      // SIGABRT was sent, because it hung.
   int64_t started_ns = 0;
   int64_t alive_ns = 0;  // The last sign of life since it answered.
   int64_t restart_ns = kNever;
@@ -73,6 +75,32 @@ std::optional<std::string> FailureOf(int wait_status) {
   const int number = WTERMSIG(wait_status);
   const char* name = sigabbrev_np(number);
   return fmt::format("signal=SIG{}", name != nullptr ? name : std::to_string(number));
+}
+
+// A line of a child.
+struct Line {
+  std::string text;   // As it is written, without a newline.
+  std::string error;  // What went wrong, if the line says so.
+};
+
+// Our own lines have time and name; any other line (such as a sanitizer's report) gets the name.
+Line TakeLine(std::string_view name, std::string_view line) {
+  if (line.starts_with("{\"time\":\"")) {
+    return {std::string(line), WordsOfJsonLogLine(line, "error")};
+  }
+  if (line.size() > 20 && line[4] == '-' && line[10] == 'T' && line[19] == '.') {
+    Line taken{std::string(line), {}};
+    if (line.size() <= kLevelAt || line[kLevelAt] != 'E') return taken;
+    const size_t name_end = line.find(' ', kLevelAt + 2);
+    taken.error = line.substr(name_end == std::string_view::npos ? 0 : name_end + 1);
+    return taken;
+  }
+  if (CurrentLogFormat() == LogFormat::kText) {
+    return {fmt::format("{} | {}", name, line), std::string(line)};
+  }
+  const int64_t now_ns = SystemClock::Instance().NowNs() + kUnixNsOfKdbEpoch;
+  return {JsonLogLine({now_ns, "info", name}, "{}", fmt::make_format_args(line)),
+          std::string(line)};
 }
 
 // Never blocks: a paused terminal (Ctrl-S) must not stop the stack. Lines that do not fit are only
@@ -101,6 +129,9 @@ struct Supervisor::Impl {
   // Interval of a child's heartbeats: a few may be late before it counts as hung.
   int64_t HeartbeatNs() const { return options.hang_timeout_ns / 4; }
   absl::Status Prepare();
+  absl::Status OpenLog(Process& process) const;
+  void ReopenLogs();
+  void Reload();
   absl::Status Start(Process& process);
   absl::Status WriteReadyFile() const;
   void Fail(const absl::Status& status);
@@ -128,7 +159,7 @@ struct Supervisor::Impl {
 absl::Status Supervisor::Impl::Prepare() {
   sigset_t ours;
   sigemptyset(&ours);
-  for (const int number : {SIGINT, SIGTERM, SIGCHLD}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) {
     sigaddset(&ours, number);
     signal(number, SIG_DFL);  // A shell starts background jobs with SIGINT ignored.
   }
@@ -142,12 +173,29 @@ absl::Status Supervisor::Impl::Prepare() {
   if (options.log_folder.empty()) return absl::OkStatus();
 
   TS_RETURN_IF_ERROR(CreateDirectories(options.log_folder));
-  for (Process& process : processes) {
-    const std::string path = fmt::format("{}/{}.log", options.log_folder, process.spec.name);
-    process.log = OwnedFd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!process.log.is_open()) return Annotate(ErrnoStatus(errno, "open"), path);
-  }
+  for (Process& process : processes) TS_RETURN_IF_ERROR(OpenLog(process));
   return absl::OkStatus();
+}
+
+// Opens a log file in place of the one that is open. After an error, that one stays.
+absl::Status Supervisor::Impl::OpenLog(Process& process) const {
+  const std::string path = fmt::format("{}/{}.log", options.log_folder, process.spec.name);
+  OwnedFd log(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!log.is_open()) return Annotate(ErrnoStatus(errno, "open"), path);
+  process.log = std::move(log);
+  return absl::OkStatus();
+}
+
+void Supervisor::Impl::ReopenLogs() {
+  if (options.log_folder.empty()) return;
+  for (Process& process : processes) {
+    const absl::Status opened = OpenLog(process);
+    if (!opened.ok()) {
+      LogWarn("log file not opened again, its lines go to the old one error=\"{}\"",
+              Message(opened));
+    }
+  }
+  LogInfo("log files opened again folder={}", options.log_folder);
 }
 
 absl::Status Supervisor::Impl::Start(Process& process) {
@@ -237,12 +285,24 @@ void Supervisor::Impl::KillAll() {
   }
 }
 
+void Supervisor::Impl::Reload() {
+  if (!options.reload()) return;
+  for (Process& process : processes) {
+    if (process.state == State::kReady) kill(process.pid, SIGHUP);
+    process.must_reload = process.state == State::kStarting;
+  }
+}
+
 void Supervisor::Impl::TakeSignals() {
   signalfd_siginfo info{};
   while (read(signals.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     const auto number = static_cast<int>(info.ssi_signo);
     if (number == SIGCHLD) continue;  // Reap() checks all of them.
-    if (stopping) {
+    if (number == SIGUSR1) {
+      ReopenLogs();
+    } else if (number == SIGHUP && options.reload) {
+      Reload();
+    } else if (stopping) {
       Fail(Internal("killed by a second SIG{}", sigabbrev_np(number)));
       KillAll();
     } else {
@@ -251,16 +311,10 @@ void Supervisor::Impl::TakeSignals() {
   }
 }
 
-// Our own lines have time and name; any other line (such as a sanitizer's report) gets the name.
 void Supervisor::Impl::Forward(Process& process, std::string_view line) {
-  const bool dated = line.size() > 20 && line[4] == '-' && line[10] == 'T' && line[19] == '.';
-  if (!dated && !line.empty()) process.last_error = line;
-  if (dated && line.size() > kLevelAt && line[kLevelAt] == 'E') {
-    const size_t name_end = line.find(' ', kLevelAt + 2);
-    process.last_error = line.substr(name_end == std::string_view::npos ? 0 : name_end + 1);
-  }
-  const std::string text =
-      dated ? fmt::format("{}\n", line) : fmt::format("{} | {}\n", process.spec.name, line);
+  const Line taken = TakeLine(process.spec.name, line);
+  if (!taken.error.empty()) process.last_error = taken.error;
+  const std::string text = taken.text + "\n";
   if (process.log.is_open() && write(process.log.get(), text.data(), text.size()) < 0) {
     static LogLimit limit(10 * kNsPerSecond);
     if (limit.Pass()) {
@@ -300,6 +354,7 @@ void Supervisor::Impl::TakeReady(Process& process) {
   if (bytes > 0) process.alive_ns = MonotonicNs();
   if (bytes <= 0 || process.state != State::kStarting) return;
   process.state = State::kReady;
+  if (std::exchange(process.must_reload, false)) kill(process.pid, SIGHUP);
   process.was_ready = true;
   const bool all =
       std::all_of(processes.begin(), processes.end(), [](const Process& p) { return p.was_ready; });

@@ -11,11 +11,18 @@
 // A child that ends with wire::kExitHandedOver has a successor, which has its socket and which this
 // supervisor did not start. So the child is not restarted, and its end is no failure.
 //
+// SIGUSR1 opens the log files again, after a program has renamed them (logrotate). No line is lost:
+// those before are in the renamed file, those after in the new one.
+//
+// SIGHUP calls `reload` of the options. If that returns true, the children that answer get SIGHUP,
+// too, and the others when they answer.
+//
 // A child whose event loop hangs is noticed by its silence (wire/heartbeat.h): it is ended by
 // SIGABRT, by SIGKILL if that is not enough, and restarted. The service manager, if there is one,
 // is told when all answer, what the children do, and that the supervisor's own loop runs.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,11 +65,13 @@ struct SupervisorOptions {
   // Pause before a restart; doubles up to `longest_pause_ns`.
   int64_t first_pause_ns = kNsPerSecond / 10;
   int64_t longest_pause_ns = 5 * kNsPerSecond;
+  // Loads the configuration again; false if it cannot be used. nullptr: SIGHUP stops the stack.
+  std::function<bool()> reload = nullptr;
   bool forward_output = true;  // True: lines of the children are also written to stderr.
 };
 
 // Threads: Run blocks and uses the calling thread, which should be the only one, because it handles
-// the process's SIGINT, SIGTERM and SIGCHLD.
+// the process's SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGCHLD.
 class Supervisor {
  public:
   Supervisor(SupervisorOptions options, std::vector<ProcessSpec> specs);

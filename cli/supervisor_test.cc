@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/logging.h"
 #include "base/status.h"
 #include "wire/listen_on.h"
 
@@ -72,7 +73,7 @@ class SupervisorTest : public testing::Test {
     sigset_t
         stop;  // Blocked before the second thread starts, so that only the signalfd receives them.
     sigemptyset(&stop);
-    for (const int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&stop, number);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&stop, number);
     sigprocmask(SIG_BLOCK, &stop, nullptr);
     std::atomic<bool> over = false;
     std::thread beside([&] {
@@ -283,6 +284,69 @@ TEST_F(SupervisorTest, TellsTheServiceManagerWhatItsChildrenDo) {
   EXPECT_THAT(told, testing::Contains("READY=1\nSTATUS=2 of 2 processes answer"));
   EXPECT_EQ(told.back(), "STOPPING=1\nSTATUS=stopping, 0 processes left");
   EXPECT_GE(watchdogs, 2u);  // In at least 0.8 s, one is due every 50 ms.
+}
+
+// Goal: a log file is opened again, and keeps all lines, also if that is not possible. Method: a
+// child writes a line each time that a file appears, before and after the log was renamed.
+TEST_F(SupervisorTest, OpensLogFilesAgainWithoutLosingALine) {
+  Add("talks",
+      "ready $*; for i in 1 2 3; do until [ -e say$i ]; do sleep 0.01; done; echo line$i; done; "
+      "trap 'exit 0' TERM; forever");
+  const auto say = [this](int number, const std::string& file) {
+    std::ofstream(folder_ / fmt::format("say{}", number)) << "";
+    const std::string line = fmt::format("line{}\n", number);
+    for (int tries = 0; tries < 4000 && Read(file).find(line) == std::string::npos; ++tries)
+      Pause();
+  };
+  const absl::Status status = RunAnd([&] {
+    const auto logs = folder_ / "logs";
+    say(1, "logs/talks.log");
+    std::filesystem::rename(logs / "talks.log", logs / "old");
+    kill(getpid(), SIGUSR1);
+    for (int tries = 0; tries < 4000 && !exists(logs / "talks.log"); ++tries) Pause();
+    say(2, "logs/talks.log");
+    std::filesystem::rename(logs / "talks.log", logs / "older");
+    std::filesystem::create_directory(logs / "talks.log");  // It cannot be opened.
+    kill(getpid(), SIGUSR1);
+    say(3, "logs/older");
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Read("logs/old"), "talks | line1\n");
+  EXPECT_EQ(Read("logs/older"), "talks | line2\ntalks | line3\n");
+}
+
+TEST_F(SupervisorTest, TellsItsChildrenToReloadIfTheConfigurationIsRight) {
+  std::atomic<int> asked = 0;
+  options_.reload = [&asked] { return ++asked > 1; };  // The first one is wrong.
+  Add("one", "trap 'echo $0 >>reloaded' HUP; serve $*");
+  Add("two", "trap 'echo $0 >>reloaded' HUP; serve $*");
+  const absl::Status status = RunAnd([&] {
+    for (int number = 1; number <= 2; ++number) {
+      kill(getpid(), SIGHUP);
+      for (int tries = 0; tries < 4000 && asked < number; ++tries) Pause();
+      EXPECT_EQ(asked, number);
+    }
+    for (int tries = 0; tries < 4000 && Read("reloaded").size() < 8; ++tries) Pause();
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(Read("reloaded"), testing::AnyOf("one\ntwo\n", "two\none\n"));
+}
+
+TEST_F(SupervisorTest, WritesForeignLinesAsJsonAndKnowsErrorsInJson) {
+  SetLogFormat(LogFormat::kJson);
+  Add("fails",
+      R"(echo '{"time":"2020-03-09T14:30:00.123456789Z","level":"error","process":"fails",)"
+      R"("event":"log failed","error":"disk full"}'; echo 'a "foreign" line' >other; )"
+      R"(cat other; echo '{"time":"2020-03-09T14:30:00.123456789Z","level":"error",)"
+      R"("process":"fails","event":"fails ends","code":7}'; exit 1)");
+  const std::string message(Message(Run()));
+  SetLogFormat(LogFormat::kText);
+  EXPECT_EQ(message, "fails failed during startup: exit_code=1: fails ends code=7");
+  const std::string log = Read("logs/fails.log");
+  EXPECT_THAT(log, StartsWith("{\"time\":\"2020-03-09T14:30:00.123456789Z\""));
+  EXPECT_THAT(log, HasSubstr(R"("level":"info","process":"fails","event":"a \"foreign\" line"})"));
 }
 
 TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {

@@ -1,5 +1,7 @@
 #include "cli/up_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "cli/reload.h"
 #include "cli/stack_config.h"
 #include "cli/supervisor.h"
 #include "wire/listen_on.h"
@@ -117,6 +120,23 @@ std::string PageOf(StackConfig& config) {
   return page;
 }
 
+// Loads the configuration again, and tells what has changed. False if it cannot be used.
+bool Reload(const UpOptions& options, ConfigKeys& keys) {
+  const absl::StatusOr<StackConfig> config = ConfigOf(options);
+  absl::StatusOr<ConfigKeys> changed = ConfigKeysOf(options.config);
+  if (!config.ok() || !changed.ok()) {
+    LogError("configuration not loaded again, nothing has changed error=\"{}\"",
+             Message(config.ok() ? changed.status() : config.status()));
+    return false;
+  }
+  SetLogFormat(config->log_format);
+  InitLogging(config->name, config->log_level);
+  LogConfigChanges(keys, *changed);
+  LogInfo("configuration loaded again path={}", options.config);
+  keys = *std::move(changed);
+  return true;
+}
+
 // Prints the reason as the last line on stderr. No configuration silences it.
 int End(int exit_code, const absl::Status& why) {
   LogError("up ends exit_code={} error=\"{}\"", exit_code, Message(why));
@@ -128,6 +148,7 @@ int End(int exit_code, const absl::Status& why) {
 int RunUp(const UpOptions& options) {
   absl::StatusOr<StackConfig> config = ConfigOf(options);
   if (!config.ok()) return End(kExitWrongStack, config.status());
+  SetLogFormat(config->log_format);
   InitLogging(config->name, config->log_level);
   RestrictFileAccess(config->readable_by);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);
@@ -142,6 +163,10 @@ int RunUp(const UpOptions& options) {
   supervisor.ready_file = options.ready_file;
   supervisor.page = PageOf(*config);
   supervisor.restart = config->restart;
+  absl::StatusOr<ConfigKeys> keys = ConfigKeysOf(options.config);
+  if (!keys.ok()) return End(kExitWrongStack, keys.status());
+  // The end of a terminal ends the stack that was started on it.
+  if (isatty(STDERR_FILENO) == 0) supervisor.reload = [&] { return Reload(options, *keys); };
   supervisor.hang_timeout_ns = supervisor.service_manager.watchdog_ns();
   supervisor.run_ns = static_cast<int64_t>(options.seconds * static_cast<double>(kNsPerSecond));
   const absl::Status ended = Supervisor(std::move(supervisor), *std::move(specs)).Run();

@@ -72,6 +72,7 @@ std::string RightsLines(const UserOptions& options) {
   std::string lines = ArrayOf("groups", options.groups) + ArrayOf("publish", options.publish) +
                       ArrayOf("subscribe", options.subscribe) +
                       ArrayOf("symbols", options.symbols) + ArrayOf("query", options.query);
+  if (options.metrics) lines += "metrics = true\n";
   if (options.administer) lines += "administer = true\n";
   return lines;
 }
@@ -131,6 +132,7 @@ nlohmann::json JsonOf(const std::string& name, const security::Grants& grants) {
           {"publish", set(grants.publish)},
           {"subscribe", subscribe},
           {"query", set(grants.query)},
+          {"metrics", grants.metrics},
           {"administer", grants.administer},
           {"query_timeout_ns", grants.query_timeout_ns},
           {"query_max_bytes", grants.query_max_bytes},
@@ -145,9 +147,9 @@ absl::Status PrintUsers(const UserOptions& options) {
       fmt::print("{}\n", JsonOf(name, user.grants).dump());
       continue;
     }
-    fmt::print("{} publish={} subscribe={} query={}{}\n", name, NamesText(user.grants.publish),
+    fmt::print("{} publish={} subscribe={} query={}{}{}\n", name, NamesText(user.grants.publish),
                SubscriptionsText(user.grants), NamesText(user.grants.query),
-               user.grants.administer ? " administer" : "");
+               user.grants.metrics ? " metrics" : "", user.grants.administer ? " administer" : "");
   }
   return absl::OkStatus();
 }

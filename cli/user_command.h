@@ -13,6 +13,7 @@ struct UserOptions {
   std::string name;
   // For `add`: tables, symbols and groups; `*` is all.
   std::vector<std::string> groups, publish, subscribe, symbols, query;
+  bool metrics = false;
   bool administer = false;
   bool token = false;  // True: draws the password and prints it as a bearer token.
   bool json = false;   // For `list`.

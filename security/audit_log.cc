@@ -50,38 +50,42 @@ std::string QuotedText(std::string_view what) {
   return text;
 }
 
-void Write(std::string_view kind, std::string_view user, std::string_view host,
-           std::string_view more, uint64_t withheld) {
-  tickstack::internal::WriteLog(
-      LogLevel::kInfo, fmt::format("audit {} user={} host={}{} withheld={}", kind, NameText(user),
-                                   host, more, withheld));
+// Writes a line whatever the level is.
+template <typename... Args>
+void Write(fmt::format_string<Args...> format, Args&&... args) {
+  tickstack::internal::WriteLog(LogLevel::kInfo, format, fmt::make_format_args(args...));
 }
 
 }  // namespace
 
 void AuditLogin(std::string_view user, std::string_view host) {
   static AuditLines lines;
-  if (const auto withheld = lines.Pass()) Write("login", user, host, "", *withheld);
+  if (const auto withheld = lines.Pass()) {
+    Write("audit login user={} host={} withheld={}", NameText(user), host, *withheld);
+  }
 }
 
 void AuditRefused(std::string_view user, std::string_view host, std::string_view reason) {
   static AuditLines lines;
   if (const auto withheld = lines.Pass()) {
-    Write("refused", user, host, fmt::format(" reason=\"{}\"", QuotedText(reason)), *withheld);
+    Write("audit refused user={} host={} reason=\"{}\" withheld={}", NameText(user), host,
+          QuotedText(reason), *withheld);
   }
 }
 
 void AuditDenied(std::string_view user, std::string_view host, std::string_view what) {
   static AuditLines lines;
   if (const auto withheld = lines.Pass()) {
-    Write("denied", user, host, fmt::format(" what=\"{}\"", QuotedText(what)), *withheld);
+    Write("audit denied user={} host={} what=\"{}\" withheld={}", NameText(user), host,
+          QuotedText(what), *withheld);
   }
 }
 
 void AuditAct(std::string_view user, std::string_view host, std::string_view what) {
   static AuditLines lines;
   if (const auto withheld = lines.Pass()) {
-    Write("act", user, host, fmt::format(" what=\"{}\"", QuotedText(what)), *withheld);
+    Write("audit act user={} host={} what=\"{}\" withheld={}", NameText(user), host,
+          QuotedText(what), *withheld);
   }
 }
 

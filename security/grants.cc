@@ -24,6 +24,7 @@ void Grants::AddRights(const Grants& other) {
   publish.Add(other.publish);
   query.Add(other.query);
   for (const auto& [table, symbols] : other.subscribe) subscribe[table].Add(symbols);
+  metrics = metrics || other.metrics;
   administer = administer || other.administer;
 }
 
@@ -49,7 +50,7 @@ bool Grants::SubscribesToAll() const {
 
 Grants AllGrants() {
   Grants grants;
-  grants.publish.all = grants.query.all = grants.administer = true;
+  grants.publish.all = grants.query.all = grants.metrics = grants.administer = true;
   grants.subscribe[std::string(kEveryTable)].all = true;
   return grants;
 }

@@ -27,6 +27,7 @@ struct Grants {
   NameSet query;    // Tables.
   // The symbols that may be subscribed to, by table. The table `*` stands for every table.
   std::map<std::string, NameSet, std::less<>> subscribe;
+  bool metrics = false;  // True: may read /metrics; so may those who administer.
   bool administer = false;
   int64_t query_timeout_ns = 0;    // Time limit of a query; 0: none.
   size_t query_max_bytes = 0;      // Memory limit of a query; 0: none.

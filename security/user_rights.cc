@@ -18,16 +18,27 @@ bool UserRights::TakeRequest(int64_t now_ns) const {
   return requests_.Take(now_ns);
 }
 
+namespace {
+
+absl::Status Denied(std::string_view user, std::string_view peer, std::string_view what) {
+  AuditDenied(user, peer, what);
+  return PermissionDenied("access: {} may not {}", user, what);
+}
+
+}  // namespace
+
+absl::Status UserRights::MayReadMetrics(std::string_view peer) const {
+  if (grants_.metrics || grants_.administer) return absl::OkStatus();
+  return Denied(user_, peer, "read /metrics");
+}
+
 // Only a LoginCheck gives rights to connections of a process that asks for them here.
 Access::Access(const wire::Connection& connection)
     : rights_(std::static_pointer_cast<const UserRights>(connection.rights())) {
   if (rights_ != nullptr) peer_ = connection.peer();
 }
 
-absl::Status Access::Deny(std::string_view what) const {
-  AuditDenied(user(), peer_, what);
-  return PermissionDenied("access: {} may not {}", user(), what);
-}
+absl::Status Access::Deny(std::string_view what) const { return Denied(user(), peer_, what); }
 
 absl::Status Access::MayPublish(std::string_view table) const {
   if (rights_ == nullptr || rights_->grants().publish.Has(table)) return absl::OkStatus();

@@ -29,6 +29,7 @@ class UserRights final : public wire::ClientRights {
   const std::string& user() const { return user_; }
   const Grants& grants() const { return grants_; }
   bool is_current() const override { return current_.load(std::memory_order_relaxed); }
+  absl::Status MayReadMetrics(std::string_view peer) const override;
   void Revoke() { current_.store(false, std::memory_order_relaxed); }
 
   // Counts a request. False if the user has sent more than requests_per_second.

@@ -64,6 +64,7 @@ absl::StatusOr<Grants> ReadGrants(const ConfigTable& section) {
   TS_RETURN_IF_ERROR(ReadNames(section, "publish", &grants.publish));
   TS_RETURN_IF_ERROR(ReadNames(section, "query", &grants.query));
   TS_RETURN_IF_ERROR(ReadSubscriptions(section, grants));
+  TS_RETURN_IF_ERROR(section.Read("metrics", &grants.metrics));
   TS_RETURN_IF_ERROR(section.Read("administer", &grants.administer));
   TS_RETURN_IF_ERROR(ReadLimits(section, grants));
   return grants;

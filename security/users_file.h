@@ -14,6 +14,7 @@
 //   password = "$argon2id$v=19$m=65536,t=2,p=1$..."
 //   groups = ["desk"]
 //   publish = ["orders"]
+//   metrics = true
 //   administer = true
 //
 // A user has its own rights and those of its groups. A user's own limit replaces the limits of its

@@ -41,6 +41,7 @@ query_timeout = "5s"
 query_max_bytes = "1MiB"
 requests_per_second = 20
 [groups.ops]
+metrics = true
 administer = true
 query = ["*"]
 subscribe = ["quote"]
@@ -52,6 +53,7 @@ query_max_bytes = 100
   EXPECT_TRUE(grants.publish.Has("orders"));
   EXPECT_FALSE(grants.publish.Has("trade"));
   EXPECT_TRUE(grants.query.Has("anything"));
+  EXPECT_TRUE(grants.metrics);
   EXPECT_TRUE(grants.administer);
   EXPECT_TRUE(grants.SymbolsOf("trade").Has("IBM"));
   EXPECT_FALSE(grants.SymbolsOf("trade").Has("AAPL"));
@@ -66,6 +68,7 @@ query_max_bytes = 100
 TEST(UsersFile, WithoutKeysThereAreNoRights) {
   const Grants none = ParseUsers(WithUser(""), "users")->at("bob").grants;
   EXPECT_EQ(none, Grants());
+  EXPECT_FALSE(none.metrics);
   EXPECT_FALSE(none.administer);
   EXPECT_TRUE(none.publish.empty() && none.query.empty() && none.subscribe.empty());
 }

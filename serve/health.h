@@ -18,6 +18,7 @@ struct HealthLimits {
   int tier_used_percent = 80;         // Highest allowed use of a tier.
   int64_t behind_ns = 5'000'000'000;  // Longest time that rows may be late.
   int64_t feed_silent_ns = 0;         // Longest time that a feed may send nothing; 0: no limit.
+  bool operator==(const HealthLimits&) const = default;
 };
 
 // The reasons for which a process is not ready, a line each. Empty: it is ready.

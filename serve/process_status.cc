@@ -11,6 +11,7 @@
 #include "base/build_facts.h"
 #include "base/time.h"
 #include "serve/event_json.h"
+#include "serve/live_settings.h"
 #include "table/format_value.h"
 
 namespace tickstack::serve {
@@ -116,10 +117,10 @@ struct ProcessStatus::Common {
     return states;
   }
   Reasons ReasonsOf(const StatusFacts& facts, const std::vector<DiskState>& disks) const {
-    Reasons reasons = options.reasons(facts, options.limits);
-    for (const DiskState& state : disks) {
-      CheckDisk(state.disk, state.space, options.limits, reasons);
-    }
+    const std::shared_ptr<const LiveSettings> live = CurrentLiveSettings();
+    const HealthLimits& limits = live == nullptr ? options.limits : live->health;
+    Reasons reasons = options.reasons(facts, limits);
+    for (const DiskState& state : disks) CheckDisk(state.disk, state.space, limits, reasons);
     return reasons;
   }
   wire::StatusReply Ready(const StatusFacts& facts) const {

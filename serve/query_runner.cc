@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "query/columns/errors.h"
 #include "serve/guarded_environment.h"
+#include "serve/live_settings.h"
 #include "wire/codec.h"
 
 namespace tickstack::serve {
@@ -93,7 +94,8 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
 query::Limits QueryRunner::LimitsOf(const QueryClient& client) const {
   query::Limits limits = options_.limits;
   limits.cancelled = &client.gone;
-  int64_t timeout_ns = options_.timeout_ns;
+  const std::shared_ptr<const LiveSettings> live = CurrentLiveSettings();
+  int64_t timeout_ns = live == nullptr ? options_.timeout_ns : live->query_timeout_ns;
   if (const security::Grants* const grants = client.access.grants()) {
     if (grants->query_timeout_ns > 0) {
       timeout_ns = timeout_ns == 0 ? grants->query_timeout_ns
@@ -122,7 +124,9 @@ void QueryRunner::Count(const absl::Status& status, const QueryRequest& request)
 
 void QueryRunner::LogIfSlow(const Value& asked, const QueryRequest& request, int64_t began_ns,
                             int64_t ended_ns) {
-  if (options_.slow_ns == 0 || ended_ns - began_ns < options_.slow_ns) return;
+  const std::shared_ptr<const LiveSettings> live = CurrentLiveSettings();
+  const int64_t slow_ns = live == nullptr ? options_.slow_ns : live->query_slow_ns;
+  if (slow_ns == 0 || ended_ns - began_ns < slow_ns) return;
   const std::optional<uint64_t> withheld = slow_limit_.Pass(ended_ns);
   if (!withheld) return;
   const std::string_view text = TextOf(asked);

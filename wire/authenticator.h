@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
 
 namespace tickstack::wire {
 
@@ -16,6 +19,8 @@ class ClientRights {
   // False after the rights of the user have changed. The server then closes the connection, and the
   // client gets its new rights when it logs in again.
   virtual bool is_current() const = 0;
+  // Returns OK, or kPermissionDenied with `access:`, for /metrics. `peer` is for the audit log.
+  virtual absl::Status MayReadMetrics(std::string_view peer) const = 0;
 };
 
 // An attempt to log in, by kdb+ IPC, HTTP or WebSocket.

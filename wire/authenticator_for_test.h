@@ -14,21 +14,29 @@ namespace tickstack::wire {
 class RightsForTest final : public ClientRights {
  public:
   bool is_current() const override { return current; }
+  absl::Status MayReadMetrics(std::string_view) const override {
+    return metrics ? absl::OkStatus() : absl::PermissionDeniedError("access: no metrics");
+  }
   bool current = true;
+  bool metrics = true;
 };
 
 // Lets one user in, at once.
 class OneUser final : public Authenticator {
  public:
-  OneUser(std::string user, std::string password)
-      : user_(std::move(user)), password_(std::move(password)) {}
+  OneUser(std::string user, std::string password, bool metrics = true)
+      : user_(std::move(user)), password_(std::move(password)), metrics_(metrics) {}
   void Check(Login login, Verdict verdict) override {
     const bool right = login.user == user_ && login.password == password_;
-    verdict(right ? std::make_shared<RightsForTest>() : nullptr);
+    if (!right) return verdict(nullptr);
+    auto rights = std::make_shared<RightsForTest>();
+    rights->metrics = metrics_;
+    verdict(std::move(rights));
   }
 
  private:
   const std::string user_, password_;
+  const bool metrics_;
 };
 
 // Keeps the verdicts until the test gives them.

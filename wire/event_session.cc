@@ -35,7 +35,7 @@ class EventSession final : public HttpClientSession, public EventListener {
                    [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
                      if (!opened.ok()) return self->Refuse(opened.status());
                      self->inside_ = *std::move(opened);
-                     self->Accept();
+                     self->AskForRight();
                    });
   }
 
@@ -61,9 +61,20 @@ class EventSession final : public HttpClientSession, public EventListener {
     return std::static_pointer_cast<EventSession>(shared_from_this());
   }
 
+  // Events tell what /metrics tells, so they need the same right.
+  void AskForRight() {
+    inside_->Call(Value::Symbol(kMetricsQuestion),
+                  [self = Self()](const absl::StatusOr<Value>& may) {
+                    may.ok() ? self->Accept() : self->Refuse(may.status());
+                  });
+  }
+
   void Refuse(const absl::Status& why) {
     const bool denied = absl::IsPermissionDenied(why);
-    response_.result(denied ? http::status::unauthorized : http::status::service_unavailable);
+    const bool forbidden = Message(why).starts_with("access: ");
+    response_.result(denied      ? http::status::unauthorized
+                     : forbidden ? http::status::forbidden
+                                 : http::status::service_unavailable);
     if (denied) {
       response_.set(http::field::www_authenticate, "Basic realm=\"tickstack\", charset=\"UTF-8\"");
     }

@@ -303,6 +303,20 @@ TEST_F(StatusPagesTest, ListenersThatLeaveMakeRoomForOthers) {
   });
 }
 
+TEST_F(StatusPagesTest, MetricsNeedTheirRightAndHealthDoesNot) {
+  ServerOptions options = WithPages();
+  options.authenticator = std::make_shared<OneUser>("prometheus", "secret", /*metrics=*/false);
+  Listen(options);
+  const std::string login = "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n";
+  const std::string denied = Ask(Get("/metrics", login));
+  EXPECT_THAT(denied, StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(denied, HasSubstr("access: no metrics"));
+  EXPECT_THAT(Ask(Get("/events", login)),
+              AllOf(StartsWith("HTTP/1.1 403 "), HasSubstr("access: no metrics")));
+  EXPECT_THAT(Ask(Get("/healthz", login)), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(process_.asked, testing::IsEmpty());
+}
+
 TEST_F(StatusPagesTest, TakeGetAndHeadOnly) {
   Listen(WithPages());
   EXPECT_THAT(Ask("POST /page/a.js HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"),

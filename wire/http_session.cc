@@ -162,7 +162,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   // Health needs no login: it must be seen from outside even if no client can log in. Metrics need
-  // what a query needs.
+  // a login with the right to them.
   void AnswerStatusPage() {
     if (!IsRead()) return;
     if (*status_page_ == StatusPage::kMetrics) return Ask();
@@ -205,6 +205,7 @@ class HttpSession final : public HttpClientSession {
     Credentials credentials = CredentialsOf(request_);
     if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
     DisconnectFromProcess();
+    may_read_metrics_ = false;
     inside_as_ = FormatCredentials(credentials);
     sessions_.Open(credentials, peer_, this,
                    [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
@@ -215,7 +216,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Call() {
-    if (status_page_) return AskForStatus();
+    if (status_page_) return AskForMetrics();
     if (file_ != nullptr) {
       if (EndAsking()) Respond(http::status::ok, std::string(file_->text));
       return;
@@ -223,6 +224,17 @@ class HttpSession final : public HttpClientSession {
     const std::string_view text = is_index_ ? "tables[]" : std::string_view(question_.query);
     inside_->Call(Value::String(text), [self = Self()](absl::StatusOr<Value> answer) {
       self->OnAnswer(std::move(answer));
+    });
+  }
+
+  // The rights of a connection do not change, so the server is asked once. A process whose loop
+  // hangs later is reported by StatusDesk.
+  void AskForMetrics() {
+    if (may_read_metrics_) return AskForStatus();
+    inside_->Call(Value::Symbol(kMetricsQuestion), [self = Self()](absl::StatusOr<Value> may) {
+      if (!may.ok()) return self->OnAnswer(std::move(may));
+      self->may_read_metrics_ = true;
+      self->AskForStatus();
     });
   }
 
@@ -426,7 +438,8 @@ class HttpSession final : public HttpClientSession {
   bool asking_ = false;
   bool left_ = false;
   size_t unsent_bytes_ = 0;
-  std::string inside_as_;  // The credentials of the connection to the process.
+  bool may_read_metrics_ = false;  // The server has said so about inside_.
+  std::string inside_as_;          // The credentials of the connection to the process.
 };
 
 }  // namespace

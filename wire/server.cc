@@ -14,6 +14,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "wire/codec.h"
 #include "wire/handshake.h"
 #include "wire/refusal_log.h"
 
@@ -81,6 +82,8 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   void OnVerdict(uint64_t number, std::shared_ptr<const ClientRights> rights);
   void Admit(const std::shared_ptr<PendingLogin>& login,
              std::shared_ptr<const ClientRights> rights);
+  static bool AsksForMetrics(const Connection& connection, const ReceivedMessage& message);
+  static void AnswerMetricsQuestion(Connection& connection);
   void CloseOutdated();
   void Disconnect(const std::shared_ptr<PendingLogin>& login);
   bool IsFull(std::string_view peer) const;
@@ -88,7 +91,9 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   void RemovePendingLogin(PendingLogin& login);
 
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
-    if (message.kind != MessageKind::kResponse) handler->OnMessage(connection, message);
+    if (message.kind == MessageKind::kResponse) return;
+    if (AsksForMetrics(connection, message)) return AnswerMetricsQuestion(connection);
+    handler->OnMessage(connection, message);
   }
   void OnDrained(Connection& connection) override { handler->OnDrained(connection); }
   bool OnTooLarge(Connection& connection, MessageKind kind, uint64_t bytes) override {
@@ -300,6 +305,26 @@ void Server::Impl::Admit(const std::shared_ptr<PendingLogin>& login,
   handler->OnOpened(*connection);
   connection->Start(std::as_bytes(std::span(login->text))
                         .subspan(login->message_begin, login->filled - login->message_begin));
+}
+
+bool Server::Impl::AsksForMetrics(const Connection& connection, const ReceivedMessage& message) {
+  if (!connection.by_http() || message.kind != MessageKind::kSync) return false;
+  static const ByteBuffer question =
+      EncodeMessage(MessageKind::kSync, Value::Symbol(kMetricsQuestion));
+  return std::ranges::equal(message.body, question.span().subspan(kHeaderBytes));
+}
+
+void Server::Impl::AnswerMetricsQuestion(Connection& connection) {
+  const ReplyTicket ticket = connection.TakeTicket();
+  const absl::Status may = connection.rights() == nullptr
+                               ? absl::OkStatus()
+                               : connection.rights()->MayReadMetrics(connection.peer());
+  if (may.ok()) {
+    connection.Reply(ticket, Value::Boolean(true));
+  } else {
+    connection.ReplyError(ticket, Message(may));
+  }
+  connection.Flush();
 }
 
 void Server::Impl::CloseOutdated() {

@@ -44,6 +44,10 @@ enum class StatusPage : uint8_t {
 std::optional<StatusPage> StatusPageAt(std::string_view target);
 std::string_view ContentTypeOf(StatusPage page);
 
+// The symbol that the gateway asks the server before /metrics: the answer is an error if the client
+// may not read them. The server answers, the process does not see it.
+inline constexpr std::string_view kMetricsQuestion = "/metrics";
+
 struct StatusReply {
   bool ok = true;  // False: the response has status 503, not 200.
   std::string text;

@@ -487,8 +487,13 @@
     source.onerror = () => {
       setState("not connected; trying again", "bad");
       // The browser tries again by itself, except after a refusal.
-      if (source.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+      if (source.readyState === EventSource.CLOSED) fetch("/metrics").then(waitAfterRefusal, () => setTimeout(listen, 5000));
     };
+  }
+  // Events need the right that /metrics needs, and only the answer of /metrics tells a script why it was refused.
+  function waitAfterRefusal(metrics) {
+    if (metrics.status === 403) setState("this user has no right to see it (metrics)", "bad");
+    setTimeout(listen, metrics.status === 403 ? 60000 : 5000);
   }
   setInterval(() => {
     if (shownAt > 0 && Date.now() - shownAt > STALE_MS) setState("no news since " + clockText(shownAt), "bad");

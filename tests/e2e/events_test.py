@@ -164,7 +164,8 @@ class EventsTest(stack.StackTest):
             subprocess.run([stack.PROGRAM, "user", *arguments, "--users", str(users)], check=True, timeout=60,
                            input=password, text=True, stdout=subprocess.DEVNULL)
         user("add", "boss", "--query", "*", "--administer", password="boss-4\n")
-        user("add", "reader", "--query", "trade", password="read-er\n")
+        user("add", "reader", "--metrics", password="read-er\n")
+        user("add", "asker", "--query", "*", password="ask-er\n")
         running = self.start_stack(f'[security]\nusers = "{users}"\n' + CONFIG)
         port = running.port("rdb")
         refused = self.listen(port)
@@ -173,6 +174,7 @@ class EventsTest(stack.StackTest):
         def login(text):
             return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
         self.assertEqual(401, self.listen(port, headers=login("reader:wrong")).status)
+        self.assertEqual(403, self.listen(port, headers=login("asker:ask-er")).status)
         reader, boss = (self.listen(port, headers=login(text)) for text in ("reader:read-er", "boss:boss-4"))
         self.assertEqual((200, 200), (reader.status, boss.status))
         reader.next()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Debian package: what it contains, and its life on a Debian 12 with systemd, in a container: it is installed,
-captures rows, is upgraded under load, hangs, is removed and purged.
+captures rows, is upgraded under load, hangs, gets users and TLS, loses its data and restores them, is removed and
+purged.
 
     tests/e2e/package_test.py --build build/release [CLASS.TEST...]
 
@@ -9,11 +10,16 @@ captures rows, is upgraded under load, hangs, is removed and purged.
   TICKSTACK_OLD_PACKAGE=FILE.deb     the version to upgrade from; default: this program, packed as version 0.0.1
 """
 
+import base64
 import gzip
+import http.client
+import json
 import os
 import pathlib
 import re
 import shutil
+import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -35,6 +41,7 @@ def _build():
 BUILD = _build()
 from tests.support import container, kdb_ipc, stack  # noqa: E402
 
+PASSWORD = "a long password"
 UNITS = ("tickstack.service", "tickstack@.service")
 EXPOSURE_MAX = 2.0
 
@@ -76,9 +83,19 @@ class ContentTest(unittest.TestCase):
 
     def test_it_depends_on_the_libraries_that_it_is_linked_with(self):
         depends = output("dpkg-deb", "--field", self.package, "Depends")
-        for library in ("libc6", "libstdc++6", "libisal2", "libmemkind0", "libpmem1", "libnuma1", "libedit2", "adduser"):
-            self.assertIn(library, depends)
+        named = {part.split()[0] for part in depends.split(",")}
+        self.assertLessEqual({"libc6", "libstdc++6", "libssl3", "libsodium23", "libmemkind0", "libedit2", "adduser"}, named)
         self.assertNotIn("-dev", depends)
+        if shutil.which("readelf") is None:
+            missing("no readelf")
+        linked = re.findall(r"NEEDED.*\[(\S+)\]", output("readelf", "--dynamic", self.folder / "usr/bin/tickstack"))
+        self.assertIn("libcrypto.so.3", linked)
+        for library in linked:
+            # The dynamic linker of libc6 has a path of its own.
+            owners = {line.split(":")[0] for line in output("dpkg-query", "--search", f"*/{library}").splitlines()}
+            # libspdlog1.10 provides libspdlog1.10-fmt9, a name for its binary interface.
+            found = any(name == owner or name.startswith(f"{owner}-") for name in named for owner in owners)
+            self.assertTrue(found, f"{library} is of {owners}, which are not among {named}")
 
     def test_files_belong_to_root_and_only_the_configuration_is_the_users(self):
         conffiles = (self.folder / "DEBIAN/conffiles").read_text(encoding="utf-8").split()
@@ -90,7 +107,9 @@ class ContentTest(unittest.TestCase):
 
     def test_manual_pages_have_all_commands_and_keys(self):
         page = gzip.decompress((self.folder / "usr/share/man/man1/tickstack.1.gz").read_bytes()).decode()
-        for words in ("tickstack up", "tickstack rdb", "tickstack hdb check", "\\-\\-ready\\-file"):
+        for words in ("tickstack up", "tickstack rdb", "tickstack hdb check", "tickstack check", "tickstack backup",
+                      "tickstack restore", "tickstack user add", "tickstack metrics", "\\-\\-ready\\-file",
+                      "\\-\\-administer"):
             self.assertIn(words, page)
         keys = gzip.decompress((self.folder / "usr/share/man/man5/tickstack.toml.5.gz").read_bytes()).decode()
         for line in (ROOT / "examples/stack.toml").read_text(encoding="utf-8").splitlines():
@@ -113,6 +132,11 @@ class ContentTest(unittest.TestCase):
         self.assertLessEqual({"check", "balance", "--port"}, self.complete("hdb", ""))
         self.assertEqual({"--ready-file"}, self.complete("up", "usr", "--re"))
         self.assertEqual({"--strict"}, self.complete("hdb", "check", "--s"))
+        self.assertLessEqual({"check", "backup", "restore", "user", "metrics"}, self.complete(""))
+        self.assertLessEqual({"add", "remove", "passwd", "list"}, self.complete("user", ""))
+        self.assertEqual({"--query"}, self.complete("user", "add", "alice", "--qu"))
+        self.assertEqual({"--json"}, self.complete("backup", "stack.toml", "--j"))
+        self.assertEqual({"--users"}, self.complete("rdb", "--us"))
         self.assertIn("usr", self.complete("up", ""))
         self.assertIn("--version", self.complete("--"))
 
@@ -156,6 +180,78 @@ def pack(folder, version):
     output("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder, env=environment)
     [path] = folder.glob(f"tickstack_{version}_*.deb")
     return path
+
+
+def instructions(text):
+    """The instructions of a Containerfile: pairs of a word and what follows it, without comments."""
+    lines = re.sub(r"(?m)^\s*#.*\n", "", text).replace("\\\n", "").splitlines()
+    return [tuple(line.split(None, 1)) for line in lines if line.strip()]
+
+
+class ContainerFileTest(unittest.TestCase):
+    """packaging/container/Containerfile: what it says, and its steps in a Debian 12 without a container engine."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.steps = instructions((ROOT / "packaging/container/Containerfile").read_text(encoding="utf-8"))
+
+    def values(self, word):
+        return [value for found, value in self.steps if found == word]
+
+    def command(self, word):
+        return json.loads(self.values(word)[-1].partition("CMD ")[2] if word == "HEALTHCHECK" else self.values(word)[-1])
+
+    def test_it_runs_without_privileges_and_contains_no_secret(self):
+        self.assertEqual(("FROM", "debian:bookworm-slim"), self.steps[0])
+        self.assertLessEqual({word for word, _ in self.steps}, {"FROM", "RUN", "USER", "WORKDIR", "VOLUME", "EXPOSE",
+                                                                "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT", "CMD"})
+        self.assertEqual(["5010:5010"], self.values("USER"))
+        self.assertEqual(["/var/lib/tickstack"], self.values("VOLUME"))
+        words = [word for word, _ in self.steps]
+        self.assertLess(max(at for at, word in enumerate(words) if word == "RUN"), words.index("USER"))
+
+    def test_its_steps_and_its_program_work(self):
+        new = package()
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-container-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            container.check_tools()
+            root = container.make_root(folder / "root", BUILD / "debian-12.tar")
+        except container.Unavailable as why:
+            missing(str(why))
+        (root / "package").mkdir()
+        shutil.copy(new, root / "package")
+        for step in self.values("RUN"):
+            container.run_in_folder(root, "/bin/sh", "-c", step.replace("--mount=type=bind,source=.,target=/package", ""))
+        shutil.rmtree(root / "package")
+        data = (root / "var/lib/tickstack").stat()
+        self.assertEqual((0o40700, 5010, 5010), (data.st_mode, data.st_uid, data.st_gid))
+        self.run_stack(root)
+
+    def run_stack(self, root):
+        user, _, _ = self.values("USER")[-1].partition(":")
+        with container.Program(root, "tickstack", *self.values("WORKDIR"), *self.command("ENTRYPOINT"),
+                               *self.command("CMD")) as program:
+            status = pathlib.Path(f"/proc/{program.pid}/status").read_text(encoding="ascii")
+            self.assertRegex(status, rf"(?m)^Uid:\s+{user}\s+{user}\s")
+            check = ["/usr/bin/setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *self.command("HEALTHCHECK")]
+            stack.wait_until(lambda: program.run(*check, check=False).returncode == 0, 60, "a healthy stack")
+            with program.network(), kdb_ipc.Connection(5010) as tickerplant:
+                tickerplant.call('.u.upd[`trade;(0Np;`A;1.5;100i;0b;" ";"N")]')
+            with program.network():
+                stack.wait_until(lambda: self.trades() == 1, what="the row")
+            [rdb] = [pid for pid in container.children_of(program.pid)
+                     if b"\0rdb\0" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+            os.kill(rdb, signal.SIGSTOP)
+            self.assertNotEqual(0, program.run("timeout", "5", *check, check=False).returncode)
+            os.kill(rdb, signal.SIGCONT)
+            os.kill(program.pid, signal.SIGTERM)
+            self.assertEqual(0, program.process.wait(120), program.console())
+
+    @staticmethod
+    def trades():
+        with kdb_ipc.Connection(5011) as rdb:
+            return rdb.call("count trade")
 
 
 class LifeTest(unittest.TestCase):
@@ -208,8 +304,11 @@ class LifeTest(unittest.TestCase):
     def install_without_systemd(self):
         # A package with a lower version, on a system that does not run yet, as an installer does it.
         container.run_in_folder(self.root, "apt-get", "update", "-qq")
-        container.run_in_folder(self.root, "apt-get", "install", "-qq", "--no-install-recommends", "procps",
+        container.run_in_folder(self.root, "apt-get", "install", "-qq", "--no-install-recommends", "procps", "logrotate",
                                 "/root/old.deb")
+        # What the new version needs in addition, as apt would install it: the machine will have no network.
+        container.run_in_folder(self.root, "apt-get", "satisfy", "-qq", "--no-install-recommends",
+                                output("dpkg-deb", "--field", self.root / "root/new.deb", "Depends").strip())
         data = (self.root / "var/lib/tickstack").stat()
         users = (self.root / "etc/passwd").read_text().splitlines()
         [user] = [line.split(":") for line in users if line.startswith("tickstack:")]
@@ -221,6 +320,20 @@ class LifeTest(unittest.TestCase):
             drop_in = self.root / "etc/systemd/system" / unit
             drop_in.mkdir()
             (drop_in / "test.conf").write_text("[Service]\nWatchdogSec=4\n", encoding="utf-8")
+
+    def as_service(self, command, check=True):
+        """Runs a shell command as the user of the service."""
+        return self.machine.run("runuser", "-u", "tickstack", "--", "/bin/sh", "-c", command, check=check)
+
+    def check_configuration(self):
+        said = self.as_service("tickstack check /etc/tickstack/stack.toml").stdout
+        for words in ("127.0.0.1:5010", "127.0.0.1:5011", "127.0.0.1:5012", "/var/lib/tickstack"):
+            self.assertIn(words, said)
+        done = self.as_service("sed 's/^port = 5011/prot = 5011/' /etc/tickstack/stack.toml > /tmp/wrong.toml && "
+                               "tickstack check /tmp/wrong.toml", check=False)
+        self.assertEqual(2, done.returncode, done.stderr)
+        self.assertRegex(done.stdout + done.stderr, r"wrong\.toml:\d+:\d+: .*prot")
+        self.as_service("rm /tmp/wrong.toml")
 
     def check_units(self):
         done = self.machine.run("systemd-analyze", "verify", "--man=no", "tickstack.service", "tickstack@rdb.service")
@@ -267,6 +380,35 @@ class LifeTest(unittest.TestCase):
         self.wait_for(lambda: self.rows() == rate * seconds, f"{rate * seconds} rows, found {self.rows()}")
         return rate * seconds
 
+    def rotate_logs(self):
+        """logrotate renames the files, and the stack opens new ones."""
+        folder = self.root / "var/lib/tickstack/logs"
+        before = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.log")}
+        self.assertLessEqual({"tickerplant.log", "rdb.log", "hdb.log"}, set(before))
+        for number in (1, 2):  # The first files are compressed with the second rotation.
+            said = self.in_machine("logrotate", "--force", "--verbose", "/etc/logrotate.d/tickstack")
+            self.assertNotIn("error:", said)
+            self.wait_for(lambda: all((folder / name).exists() for name in before), "new log files")
+            self.wait_for(lambda n=number: self.in_machine("journalctl", "--unit=tickstack", "--no-pager").count(
+                "log files opened again") == n, "the message of the stack")
+            self.in_machine("tickstack", "query", ":5010", ".u.sub[`trade;`]")  # Lines for the tickerplant's log.
+        for name, text in before.items():
+            rotated = next(iter(folder.glob(f"{name}.*.gz")), None) or folder / f"{name}.1"
+            data = rotated.read_bytes()
+            data = gzip.decompress(data) if rotated.suffix == ".gz" else data
+            self.assertTrue(data.decode().startswith(text), name)
+        log = folder / "tickerplant.log"
+        self.wait_for(lambda: "subscriber connected" in log.read_text(encoding="utf-8"), "a line in the new file")
+        status = log.stat()
+        data = (self.root / "var/lib/tickstack").stat()
+        self.assertEqual((0o100600, data.st_uid), (status.st_mode, status.st_uid))
+
+    def reload(self):
+        self.in_machine("systemctl", "reload", "tickstack")
+        for name in ("stack", "rdb"):
+            self.wait_for(lambda n=name: f" I {n} configuration loaded again" in self.in_machine(
+                "journalctl", "--unit=tickstack", "--no-pager", "--output=cat"), f"the message of {name}")
+
     def hang(self):
         """A process that is stopped is silent. The supervisor restarts a child, and systemd the supervisor."""
         main, rdb, tickerplant = self.property("MainPID"), self.pid_of("rdb"), self.pid_of("tickerplant")
@@ -289,6 +431,72 @@ class LifeTest(unittest.TestCase):
         self.wait_until_active("tickstack@rdb")
         self.in_machine("systemctl", "stop", "tickstack@tickerplant", "tickstack@rdb")
 
+    def ask_with_password(self, query):
+        """What `tickstack query` prints, an answer or an error, as the user boss and over TLS."""
+        done = self.as_service(f"TICKSTACK_PASSWORD='{PASSWORD}' tickstack query --user boss --ca /etc/ssl/capture.pem "
+                               f"tcps://127.0.0.1:5011 '{query}'", check=False)
+        return (done.stdout + done.stderr).strip()
+
+    def page(self, path, authorization):
+        """The status and text of a page of the rdb, over TLS."""
+        with self.machine.network():
+            trusting = ssl.create_default_context(cafile=str(self.root / "etc/ssl/capture.pem"))
+            connection = http.client.HTTPSConnection("localhost", 5011, timeout=60, context=trusting)
+            try:
+                connection.request("GET", path, headers={"Authorization": authorization} if authorization else {})
+                response = connection.getresponse()
+                return response.status, response.read().decode()
+            finally:
+                connection.close()
+
+    def close_to_strangers(self, rows):
+        """Adds a user and TLS to the installed configuration. A scrape needs both."""
+        self.as_service(f"echo '{PASSWORD}' | tickstack user add boss --users /var/lib/tickstack/users "
+                        "--query '*' --metrics")
+        self.assertIn("boss", self.as_service("tickstack user list --users /var/lib/tickstack/users").stdout)
+        ssl_folder = self.root / "etc/ssl"
+        ssl_folder.mkdir(exist_ok=True)
+        output("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+               "-subj", "/CN=capture", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
+               ssl_folder / "capture.key", "-out", ssl_folder / "capture.pem")
+        self.in_machine("chown", "root:tickstack", "/etc/ssl/capture.key")
+        self.in_machine("chmod", "0640", "/etc/ssl/capture.key")
+        path = self.root / "etc/tickstack/stack.toml"
+        text = path.read_text(encoding="utf-8")
+        changed = text.replace("# [security]\n# users =", "[security]\nusers =") + (
+            '\n[tls]\nlisten = "required"\ncertificate = "/etc/ssl/capture.pem"\nkey = "/etc/ssl/capture.key"\n'
+            'ca = "/etc/ssl/capture.pem"\n')
+        self.assertIn("\n[security]\nusers = ", changed)
+        path.write_text(changed, encoding="utf-8")
+        self.as_service("tickstack check /etc/tickstack/stack.toml")
+        self.in_machine("systemctl", "start", "tickstack")
+        self.assertEqual(str(rows), self.ask_with_password("(count trade)+count quote"))
+        self.assertIsNone(self.rows(), "neither TLS nor a password")
+        authorization = "Basic " + base64.b64encode(f"boss:{PASSWORD}".encode()).decode()
+        self.assertEqual(401, self.page("/metrics", None)[0])
+        self.assertEqual((200, "ready\n"), self.page("/readyz", None))
+        status, text = self.page("/metrics", authorization)
+        self.assertEqual(200, status, text)
+        self.assertRegex(text, r"(?m)^tickstack_rdb_\w+\{?.*\}? \S+$")
+        self.assertIn("audit login user=boss", self.in_machine("journalctl", "--unit=tickstack", "--no-pager"))
+
+    def lose_and_restore(self, rows):
+        """As docs/operating/backup.md says: a backup while the service runs, its data lost, and restored."""
+        self.in_machine("install", "-d", "-m", "0700", "-o", "tickstack", "/srv/backup")
+        for _ in range(2):  # The second one copies what is new only.
+            said = self.as_service("tickstack backup /etc/tickstack/stack.toml /srv/backup").stdout
+            self.assertRegex(said, r"tplog/sym\S+: [\d,]+ messages")
+        self.as_service("tickstack restore /srv/backup")
+        self.in_machine("systemctl", "stop", "tickstack")
+        self.in_machine("mv", "/var/lib/tickstack", "/var/lib/lost")
+        self.in_machine("tickstack", "restore", "/srv/backup", "/var/lib/tickstack")
+        self.in_machine("cp", "/var/lib/lost/users", "/var/lib/tickstack/users")  # No backup has secrets.
+        self.in_machine("chown", "-R", "tickstack:tickstack", "/var/lib/tickstack")
+        self.in_machine("systemctl", "start", "tickstack")
+        self.assertEqual(str(rows), self.ask_with_password("(count trade)+count quote"))
+        self.in_machine("rm", "-r", "/var/lib/lost", "/srv/backup")
+        self.in_machine("systemctl", "stop", "tickstack")
+
     def remove_and_purge(self, rows):
         self.in_machine("systemctl", "start", "tickstack")
         self.in_machine("dpkg", "--remove", "tickstack")
@@ -297,13 +505,20 @@ class LifeTest(unittest.TestCase):
         self.assertTrue((self.root / "etc/tickstack/stack.toml").exists())
         self.in_machine("dpkg", "--install", "/root/new.deb")  # And it starts.
         self.wait_until_active()
-        self.wait_for(lambda: self.rows() == rows, f"{rows} rows after remove and install")
+        self.wait_for(lambda: self.ask_with_password("(count trade)+count quote") == str(rows),
+                      f"{rows} rows after remove and install")
         said = self.in_machine("dpkg", "--purge", "tickstack")
         self.assertIn("removing the captured data", said)
         wanted = "etc/systemd/system/multi-user.target.wants/tickstack.service"
         for path in ("var/lib/tickstack", "etc/tickstack", "etc/logrotate.d/tickstack", "usr/share/doc/tickstack",
                      wanted, "etc/systemd/system/tickstack.service"):
             self.assertFalse(os.path.lexists(self.root / path), path)
+        for unit in UNITS:  # The drop-ins of this test.
+            shutil.rmtree(self.root / "etc/systemd/system" / f"{unit}.d")
+        files = self.in_machine("find", "/", "-xdev", "-name", "*tickstack*", "-not", "-path", "/proc/*", "-not", "-path",
+                                "/sys/*", "-not", "-path", "/run/*", "-not", "-path", "/root/*").splitlines()
+        self.assertEqual([], [path for path in files if not path.startswith("/var/log/")])
+        self.assertEqual("", self.in_machine("find", "/", "-xdev", "-user", "tickstack", "-not", "-path", "/proc/*"))
         self.assertIn("tickstack:", (self.root / "etc/passwd").read_text())
 
     def test_from_installation_to_purge(self):
@@ -316,9 +531,14 @@ class LifeTest(unittest.TestCase):
             self.check_units()
             self.check_service()
             rows = self.upgrade_under_load()
+            self.check_configuration()  # The old program may not know the command.
+            self.rotate_logs()
+            self.reload()
             self.hang()
             self.wait_for(lambda: self.rows() == rows, f"{rows} rows after the hangs")
             self.run_processes_alone(rows)
+            self.close_to_strangers(rows)
+            self.lose_and_restore(rows)
             self.remove_and_purge(rows)
 
 

@@ -34,11 +34,13 @@ query_ms = 200
 rate = 2000
 [eod]
 """
-PASSWORDS = {"reader": "read er:1", "desk": "desk-2", "feeder": "feed-3", "boss": "boss-4", "none": "none-5"}
+PASSWORDS = {"reader": "read er:1", "desk": "desk-2", "feeder": "feed-3", "boss": "boss-4", "none": "none-5",
+             "prometheus": "prom-6"}
 RIGHTS = {
     "reader": ["--query", "trade"],
     "desk": ["--subscribe", "trade,quote", "--symbols", "A,B"],
     "feeder": ["--publish", "trade"],
+    "prometheus": ["--metrics"],
     "boss": ["--query", "*", "--subscribe", "*", "--administer"],
     "none": [],
 }
@@ -75,10 +77,13 @@ class UsersTest(stack.StackTest):
             return f"'{error}"
 
     def http(self, authorization, query, process="rdb"):
+        return self.get(authorization, "/.json?" + urllib.parse.quote(query), process)
+
+    def get(self, authorization, target, process="rdb"):
         connection = http.client.HTTPConnection("127.0.0.1", self.running.port(process), timeout=30)
         try:
             headers = {"Authorization": authorization} if authorization else {}
-            connection.request("GET", "/.json?" + urllib.parse.quote(query), headers=headers)
+            connection.request("GET", target, headers=headers)
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:
@@ -91,6 +96,23 @@ class UsersTest(stack.StackTest):
     @staticmethod
     def basic(user):
         return "Basic " + base64.b64encode(f"{user}:{PASSWORDS[user]}".encode()).decode()
+
+    def test_metrics_have_a_right_of_their_own(self):
+        self.start()
+        processes = ("tickerplant", "rdb", "hdb", "aggengine", "monitor", "feed")
+        for process in processes:
+            self.assertEqual(401, self.get("", "/metrics", process)[0], process)
+            status, text = self.get(self.basic("prometheus"), "/metrics", process)
+            self.assertEqual(200, status, text)
+            self.assertIn(f"tickstack_{process}_", text)
+            self.assertEqual(200, self.get(self.basic("boss"), "/metrics", process)[0], process)
+            status, text = self.get(self.basic("reader"), "/metrics", process)
+            self.assertEqual(403, status, text)
+            self.assertIn("access: reader may not read /metrics", text)
+            denied = re.compile(r' audit denied user=reader .* what="read /metrics"')
+            stack.wait_until(lambda p=process, d=denied: any(map(d.search, self.audit(p))), what=f"a line of {process}")
+        self.assertEqual("'access: prometheus may not query trade", self.ask("rdb", "prometheus", "count trade"))
+        self.assertIn("prometheus publish= subscribe= query= metrics\n", self.user("list").stdout)
 
     def test_each_right_over_ipc(self):
         self.start()

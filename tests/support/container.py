@@ -77,24 +77,31 @@ def run_in_folder(root, *command, check=True):
     return _run(["chroot", root, *command], check, env=ENVIRONMENT)
 
 
+def children_of(pid):
+    """The children of a process that has one thread."""
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
 class Machine:
     """A booted Debian."""
 
     def __init__(self, root):
+        self._start(root, "--boot", "--console=read-only")
+        self.pid = self._wait_for_init()
+
+    def _start(self, root, *arguments):
         self.log_path = root.parent / "console.log"
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
-                ["systemd-nspawn", "--quiet", "--directory", str(root), "--boot", "--register=no", "--keep-unit",
-                 "--private-network", "--console=read-only"], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.pid = self._wait_for_init()
+                ["systemd-nspawn", "--quiet", "--directory", str(root), "--register=no", "--keep-unit", "--private-network",
+                 *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _wait_for_init(self):
         give_up = time.monotonic() + BOOT_SECONDS
         while time.monotonic() < give_up:
             if self.process.poll() is not None:
                 raise Unavailable(f"systemd-nspawn ended: {self.console()[-300:]}")
-            children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
-            for pid in map(int, children.split()):
+            for pid in children_of(self.process.pid):
                 state = self._run_as_init(pid, "systemctl", "is-system-running").stdout.strip()
                 if state in ("running", "degraded", "starting"):
                     return pid
@@ -139,3 +146,24 @@ class Machine:
 
     def __exit__(self, *_):
         self.stop()
+
+
+class Program(Machine):
+    """One program as process 1 of a Debian that is not booted, as a container engine runs it."""
+
+    def __init__(self, root, user, folder, *command):
+        self._start(root, f"--user={user}", f"--chdir={folder}", "--console=pipe", "--kill-signal=SIGTERM", "--", *command)
+        give_up = time.monotonic() + BOOT_SECONDS
+        while (pid := self._running(command[0])) is None:
+            if self.process.poll() is not None or time.monotonic() > give_up:
+                raise Unavailable(f"systemd-nspawn ended: {self.console()[-300:]}")
+            time.sleep(0.05)
+        self.pid = pid
+
+    def _running(self, program):
+        """The child that runs the program; None while systemd-nspawn still prepares it."""
+        for pid in children_of(self.process.pid):
+            with contextlib.suppress(OSError):
+                if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().startswith(program.encode() + b"\0"):
+                    return pid
+        return None
