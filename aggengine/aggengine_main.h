@@ -20,7 +20,7 @@ struct AggEngineMainOptions {
   serve::HealthLimits health;
   std::string tickerplant = "127.0.0.1:5010";
   std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
-  double publish_ms = 0;       // Publish interval; 0 publishes with the rows that it receives.
+  double publish_ms = 0;       // Publish interval; 0: see ServiceOptions.
   double publish_gap_ms = 20;  // Minimum time between two publications.
   bool read_log_file = true;   // False: the log is streamed over a connection.
   mem::TierOptions state;      // Tier of records and histories; not a persistent one.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an aggregation engine exports at /metrics, and when it is not ready
+// The metrics that an aggregation engine exports at /metrics, and the reasons why it is not ready
 // (serve/process_status.h).
 
 #include <span>

@@ -16,8 +16,8 @@
 //
 // So bars are fresher than rows, and neither their computation nor their publication coincides with
 // a batch, when every subscriber is busy. Two publications per interval cost little if most symbols
-// have no second row in half an interval; the gap is a bound. If batches are large and published
-// before their time, bars are published as rows arrive.
+// have no second row in half an interval; `gap_ns` limits how often they happen. If batches are
+// large and published before their time, bars are published as rows arrive.
 //
 // Threads: everything runs on the loop's thread.
 
@@ -39,10 +39,12 @@ namespace tickstack::aggengine {
 struct ServiceOptions {
   wire::SubscriberOptions subscriber;  // Its `tables` are set by the engine.
   int64_t publish_ns = 0;  // 0: twice per batch interval, or with each read if there are none.
-  int64_t gap_ns = 0;  // Least time between publications; doubled if they take a tenth of the time.
+  // Least time between publications. If these take more than a tenth of the time, the gap grows, to
+  // at most twice `gap_ns`.
+  int64_t gap_ns = 0;
 };
 
-// Answers `.agg.stats[]`, and what any process answers.
+// Answers `.agg.stats[]`, and the queries that every process answers.
 class AggEngineService {
  public:
   // Connects immediately, and again whenever a connection is lost. The engine must outlive the
@@ -52,7 +54,9 @@ class AggEngineService {
 
   // Takes no more rows, and publishes the changes so far.
   void StopAcceptingRows();
-  bool has_unpublished() const;  // Also true only if a connection could take it.
+  // True if bars are not published, or not answered, and there is a live connection that could take
+  // them.
+  bool has_unpublished() const;
 
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }

@@ -12,9 +12,9 @@
 // The functions are those of bar_functions.h; docs/operating/tables.md lists their values and what
 // they do with nulls.
 //
-// x and w are columns, or a difference of two. Sums of floats are exact and rounded once, so they
-// may differ from q's in the last digits; infinities, and floats from 1e24 on, are left out of
-// them.
+// Operands, x in `avg x` and w in `w wavg x`, are columns or the difference of two. Sums of floats
+// are exact and rounded once, so they may differ from q's in the last digits; infinities, and
+// floats from 1e24 on, are left out of them.
 
 #include <cstdint>
 #include <span>
@@ -50,8 +50,8 @@ struct BarSpec {
   std::vector<Aggregate> aggregates;
 };
 
-inline constexpr int64_t kWidthMinNs = 1'000'000;           // A millisecond,
-inline constexpr int64_t kWidthMaxNs = 86'400'000'000'000;  // to a day.
+inline constexpr int64_t kWidthMinNs = 1'000'000;           // Smallest width: 1 ms.
+inline constexpr int64_t kWidthMaxNs = 86'400'000'000'000;  // Largest width: 1 day.
 
 // kInvalidArgument, with what was found and expected, if `text` is no aggregate.
 absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view text);
@@ -60,10 +60,11 @@ absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view
 // column, or if the columns of a difference are not numbers.
 absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
 
-// Returns the keyed table as which the bars are published: `sym`; when the bar begins (`date` for a
-// day, `minute` for a minute, `start` for other widths); `time` of its newest row; the aggregates.
-// Both times have the source's type. A source with times of day does not tell which day it is, so
-// there a day is `start`, too. kInvalidArgument, by column, if the source lacks what they need.
+// Returns the schema of the keyed table in which the bars are published. Its columns: `sym`; when
+// the bar begins (`date` for a day, `minute` for a minute, `start` for other widths); `time` of its
+// newest row; the aggregates. The times have the source's type. A source with times of day does not
+// tell which day it is, so there a day is `start`, too. kInvalidArgument, by column, if the source
+// lacks what they need.
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
 
 // Returns the default aggregates of bars of trade or quote; none for other tables.

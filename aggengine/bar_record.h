@@ -81,8 +81,8 @@ class BarLayout {
   size_t record_bytes() const { return sizeof(BarRecord) + state_words_ * sizeof(uint64_t); }
   size_t row_words() const { return schema_.columns.size() - kBarKeyColumns; }
 
-  // Makes the record of a bar without rows, unpublished, in record_bytes() of memory for 64-bit
-  // words.
+  // Makes the record of a bar that has no rows and is not published. `memory` has record_bytes()
+  // bytes and is aligned to 8.
   BarRecord* Make(std::byte* memory, int64_t begin_ns, uint32_t slot) const;
 
   // Reads the published columns from `time` on, each into the low bytes of one of row_words()

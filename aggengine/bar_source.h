@@ -51,9 +51,10 @@ class BarSource {
   std::span<const std::unique_ptr<Bars>> bars() const { return bars_; }
 
   struct Taken {
-    size_t without_time = 0;        // Rows in no bar.
-    size_t late = 0;                // Rows older than an earlier row of their symbol.
-    size_t refused = 0;             // Rows missing in bars because the tier is full; once per bar.
+    size_t without_time = 0;  // Rows in no bar.
+    size_t late = 0;          // Rows older than an earlier row of their symbol.
+    // Rows missing in bars because the tier is full, counted once for each bar.
+    size_t refused = 0;
     size_t forgotten = 0;           // Rows too late for a time-weighted mean (step_history.h).
     int64_t newest_ns = INT64_MIN;  // Latest time of rows that are not late.
   };
@@ -64,7 +65,7 @@ class BarSource {
   // Takes all added rows. There must be at least one.
   Taken TakeAdded();
 
-  // Also discards added rows.
+  // Removes all bars and histories, and discards added rows.
   void Clear();
 
   // Return the bytes used in the tier, including histories, and the DRAM of the indexes.
@@ -100,9 +101,11 @@ class BarSource {
   std::vector<TimedOperand> timed_;
   std::vector<int64_t> newest_ns_;   // By symbol slot.
   std::vector<BarRecord*> records_;  // Current run's records, by bars; nullptr: tier full.
-  // The current block: its runs, their records by bars, and the symbols without a run.
+  // Runs of the current block.
   std::vector<TickRun> runs_;
+  // Their records: by bars, then by run.
   std::vector<std::vector<BarRecord*>> run_records_;
+  // Groups of the current block that are not one run.
   std::vector<SymbolGroups::Group> others_;
   // For each row of the block: the number of rows up to it that are older than the row before them.
   std::vector<uint32_t> back_;

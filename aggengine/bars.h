@@ -36,7 +36,7 @@ class Bars {
   // `batch`. The tier must outlive this.
   Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier);
 
-  const Schema& schema() const { return layout_.schema(); }  // Of published rows.
+  const Schema& schema() const { return layout_.schema(); }  // Schema of published rows.
   // The operands of time-weighted means. Each has a history, which belongs to the source and is
   // shared by all its bars.
   std::span<const size_t> time_operands() const { return time_operands_; }
@@ -57,17 +57,19 @@ class Bars {
   int64_t EndOf(const BarRecord* record) const { return record->begin_ns + width_ns_; }
   // Takes a run of the record's rows, except for time-weighted means.
   void TakeRun(BarRecord* record, TickBatch& batch, const TickRun& run);
-  // The same for many runs, each of a different symbol whose record has rows, none newer than the
-  // run's. Works aggregate by aggregate, so that the processor accesses several records at a time.
+  // Takes many runs in the same way. Each is of a different symbol, whose record has rows already,
+  // none of them newer than the run's. Works aggregate by aggregate, so that the processor accesses
+  // several records at a time.
   void TakeRuns(std::span<BarRecord* const> records, TickBatch& batch,
                 std::span<const TickRun> runs);
-  // Takes a row's change of the history of time_operands()[number]; the record is the row's.
+  // Takes the change that a row has made to the history of time_operands()[number]. `record` is the
+  // row's.
   void TakeChange(size_t number, BarRecord* record, int64_t time_ns, double value,
                   const StepHistory::Change& change);
   // Takes the integral of a run of rows that are the newest of their symbol and all in this record.
   void TakeIntegral(size_t number, BarRecord* record, const ExactIntegral& integral);
 
-  // Prefetch the memory that a symbol's next run touches: first what finds its record, then the
+  // Prefetch the memory that a symbol's next run touches: first the pointer to its record, then the
   // record.
   void PrefetchFinder(uint32_t slot) const {
     __builtin_prefetch(static_cast<const void*>(&current_[slot]));
@@ -83,7 +85,7 @@ class Bars {
                          std::vector<BarRecord*>& records);
   // Marks rows that may not have arrived, to be published again.
   void PublishAgain(std::span<BarRecord* const> records);
-  // Takes note of rows of these bars that are in the log: those that agree with it need not be
+  // Receives rows of these bars that are in the log: bars that agree with them need not be
   // published.
   void OnLogged(const BatchView& rows, std::span<const SymbolId> symbols);
 
@@ -92,7 +94,7 @@ class Bars {
 
   size_t records() const { return store_.records(); }
   size_t bytes() const { return store_.bytes(); }  // Bytes in the tier.
-  size_t index_bytes() const;                      // In DRAM, for finding records.
+  size_t index_bytes() const;                      // DRAM used to find records.
 
  private:
   struct Interval {
@@ -124,7 +126,7 @@ class Bars {
   std::vector<BarRecord*> current_;  // By symbol slot: the record of its last interval.
   std::vector<std::vector<Interval>> intervals_;  // By symbol slot, in the order of time.
   std::vector<BarRecord*> changed_;               // In the order of their first change.
-  size_t next_changed_ = 0;                       // Those before it were taken.
+  size_t next_changed_ = 0;                       // Entries before it were taken.
 
   // Rows to be published: row_words() words each.
   std::vector<uint64_t> outgoing_;

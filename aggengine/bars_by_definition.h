@@ -2,7 +2,7 @@
 
 // Computes bars by their definition (aggregate.h, step_history.h), slowly: all rows of the day are
 // kept and sorted, and each cell is computed from them separately. For tests; it shares no code
-// with what it checks.
+// with the engine.
 
 #include <fmt/format.h>
 

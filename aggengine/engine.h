@@ -5,7 +5,7 @@
 // the wire and the log, and aggengine_service.h sends its messages.
 //
 //   upd of a source -> BarSource: every Bars of it, its histories -> changed rows
-//                                                                      |
+//                                                                             |
 //   log: rows of bars that were published -> need not be published again      v
 //   NextMessage: (`.u.upd; `trade_minute; columns), sync: its answer says that it is logged
 //
@@ -75,8 +75,8 @@ class Engine final : public wire::SubscribedState {
   static constexpr size_t kRowsTogether = 32768;
   static constexpr int64_t kGatherNs = 10'000'000;
 
-  // Tier and clock must outlive the engine. Bars are not made, and an error is logged, if the
-  // tickerplant lacks their source, or has their table with another schema.
+  // Tier and clock must outlive the engine. If the tickerplant lacks the source of some bars, or
+  // has their table with another schema, these bars are not made, and an error is logged.
   Engine(EngineOptions options, mem::Tier* tier, const Clock* clock);
   ~Engine() override;
 
@@ -103,15 +103,16 @@ class Engine final : public wire::SubscribedState {
     if (progress_) progress_();
   }
   bool is_live() const { return subscription_.live.load(std::memory_order_relaxed) != 0; }
-  // True if messages of the log could not be read: its bars would be wrong, so none are published
-  // until the day ends or the engine starts over.
+  // True if messages of the log could not be read: bars would be wrong, so none are published until
+  // the day ends or the engine starts over.
   bool lacks_rows() const {
     return subscription_.messages_missing.load(std::memory_order_relaxed) != missing_before_;
   }
 
   // ---- Publishing
 
-  // The day that the tickerplant will end once our final rows are published and answered.
+  // The day that the tickerplant will end once our final rows are published and answered; nullopt
+  // if it is not ending a day.
   std::optional<int32_t> closing_date() const { return closing_date_; }
   void OnClosed() { closing_date_.reset(); }
   // Sets a function that is called when rows were taken and when the subscription goes live: the
@@ -120,14 +121,15 @@ class Engine final : public wire::SubscribedState {
   // Sets a function that is called each time before the subscription goes live.
   void SetOnReplayDone(std::function<void()> live) { on_replay_done_ = std::move(live); }
   bool has_changes() const;
-  // Takes the rows that were added and still wait.
+  // Takes the added rows that have not been taken yet.
   void TakeAdded();
   // Returns a whole sync message with changed rows. nullopt if nothing differs from what was
   // published, or if too many messages are unanswered.
   std::optional<ByteBuffer> NextMessage();
-  // The oldest unanswered message was answered.
+  // Receives the answer to the oldest unanswered message.
   void OnAnswer(const absl::Status& answer);
-  // The connection was lost: unanswered messages may not have arrived.
+  // Records that the connection was lost: unanswered messages may not have arrived, and are sent
+  // again.
   void OnLinkLost();
   size_t unanswered() const { return unanswered_.size(); }
 

@@ -29,9 +29,9 @@ struct ExactIntegral {
   }
 };
 
-// The same for any range of a batch's rows, where each row's value is valid until the next row's
-// time. For ranges that mostly have few rows: loops over them would cost more in mispredicted ends
-// than the sums themselves.
+// Computes an ExactIntegral for any range of a batch's rows, where each row's value is valid until
+// the next row's time. For ranges that mostly have few rows: a loop over each range would cost more
+// in mispredicted branches than the sums themselves.
 //
 //   units[i]   the sum of the terms of rows 1 to i, in 128 bits that may wrap: the sum of a range
 //              is the difference of two, which is exact for integers
@@ -42,8 +42,8 @@ struct ExactIntegral {
 // Cost: some 3 ns per row. Threads: one owner.
 class ExactIntegrals {
  public:
-  // Loads rows in any order. A pair of rows that is not in the order of time contributes nothing,
-  // so no range may contain one. The spans must outlive the sums.
+  // Loads rows. Successive rows that are not in the order of time contribute nothing, so a range of
+  // AddTo must not contain any. The spans must outlive the sums.
   void Load(std::span<const int64_t> times, std::span<const double> values);
 
   // Adds the integral between rows [begin, end).

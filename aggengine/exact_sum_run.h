@@ -20,7 +20,8 @@ namespace tickstack::aggengine {
 
 class ExactSumRun {
  public:
-  // Each adds a term as ExactSum's function of the same name does, and has its conditions.
+  // These three functions add a term like ExactSum's functions of the same names, and require the
+  // same of it.
   void Add(double term) {
     const internal::Parts x = internal::Split(term);
     if (!IsSmall(term)) return large_.Add(term);

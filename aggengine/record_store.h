@@ -33,8 +33,8 @@ class RecordStore {
     ++records_;
     return record;
   }
-  // Lets New ask a tier again that was full. Called once per batch, because asking a full tier
-  // costs more than taking a row.
+  // Lets New ask the tier again after it was full. Called once per batch, because asking a full
+  // tier costs more than taking a row.
   void TryAgain() { full_ = false; }
   void Clear() {
     for (const Chunk& chunk : chunks_) tier_->Free(chunk.memory, chunk.bytes);

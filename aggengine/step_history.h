@@ -57,8 +57,9 @@ class StepHistory {
   };
   // Inserts a row of the symbol in `slot`, which arrived after all others.
   Change Insert(uint32_t slot, int64_t time_ns, double value);
-  // Appends rows of a symbol that has one, in the order of time, none older than its newest, like
-  // an Insert for each. Returns the symbol's newest step before them.
+  // Appends rows of a symbol that has rows already, like an Insert for each. They are in the order
+  // of time, and none is older than the symbol's newest row. Returns the symbol's newest step
+  // before them.
   Step AppendRun(uint32_t slot, std::span<const int64_t> times, std::span<const double> values);
 
   // Prefetch the memory that a symbol's next row touches: first its line, then the line's end.

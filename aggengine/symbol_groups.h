@@ -1,13 +1,13 @@
 #pragma once
 
 // Groups the rows of a batch by symbol. A symbol's records and history are then looked up once for
-// all of its rows, and these are one run for every loop.
+// all of its rows, and each loop processes them as one run.
 //
 //   row      0   1   2   3   4   5          order   0 2 5 | 1 3 | 4
 //   symbol   A   B   A   B   C   A          groups  A       B     C
 //
-// Groups are in the order of their first rows, and rows within a group in theirs: two counting
-// passes, no comparison.
+// Groups are in the order of their first rows, and rows within a group are in the order of arrival.
+// This takes two counting passes and no comparison.
 //
 // Cost: some 3 ns per row; for 8,000 symbols 32 KiB, which stay in the first-level cache. Threads:
 // one owner.

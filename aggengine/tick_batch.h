@@ -29,18 +29,20 @@ namespace tickstack::aggengine {
 
 class TickBatch {
  public:
-  // Time of a row without one, or outside of any clock's range: the row is in no bar.
+  // Stands for a time that is missing or outside of any clock's range. Such a row is in no bar.
   static constexpr int64_t kNoTime = kNullLong;
-  static constexpr int64_t kTimeMaxNs = int64_t{1} << 62;  // Beyond it, either way, is no time.
+  static constexpr int64_t kTimeMaxNs = int64_t{1} << 62;  // Times beyond +/- this are kNoTime.
 
-  // `source` has columns `time`, of type p or n, and `sym s`. Both must outlive this.
+  // `source` has columns `time`, of type p or n, and `sym s`. `source` and `symbols` must outlive
+  // this.
   TickBatch(const Schema& source, SymbolTable* symbols) : source_(source), symbols_(symbols) {}
 
-  // Returns the operand's number here; equal operands have the same one. TypeOf must accept it.
+  // Returns the operand's number in this batch; equal operands have the same one. TypeOf must
+  // accept it.
   size_t AddOperand(const Operand& operand);
 
-  // Copies what is needed of rows that CheckBatch accepts. kInvalidArgument, by column, if their
-  // bytes do not match type and count: then none is added.
+  // Copies the needed columns of rows that CheckBatch accepts. kInvalidArgument, by column, if
+  // their bytes do not match type and count: then none is added.
   absl::Status Add(const BatchView& batch);
   // Number of rows since Arrange.
   size_t added() const { return added_; }
@@ -54,8 +56,7 @@ class TickBatch {
   std::span<const SymbolGroups::Group> groups() const { return groups_.groups(); }
   // ns since 2000, or since midnight if the source has type n.
   std::span<const int64_t> times() const { return times_; }
-  // Returns a symbol's slot: symbols are numbered from 1 on in arrays; 0 is for rows without a
-  // symbol.
+  // Returns a symbol's slot, its index in arrays: 1 or more, or 0 for rows without a symbol.
   static uint32_t SlotOf(SymbolId id) {
     return id == kNullSymbol ? 0 : static_cast<uint32_t>(id) + 1;
   }

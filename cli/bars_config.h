@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads the bars of [aggengine], and the tables as which they are published.
+// Reads the bars of [aggengine], and the tables in which they are published.
 
 #include <span>
 #include <string>
@@ -19,7 +19,7 @@ namespace tickstack::cli {
 // are missing, and why.
 //
 // Errors: kInvalidArgument with file, line, key, found and expected: an unknown source or column,
-// an unknown aggregate, or a different table with that name. aggregate, another table of that name.
+// an unknown aggregate, or a different table with that name.
 absl::StatusOr<std::vector<aggengine::BarSpec>> ReadBars(const ConfigTable& table,
                                                          std::vector<Schema>& schemas,
                                                          std::vector<std::string>& warnings);

@@ -19,7 +19,8 @@ struct EodOptions {
   double timeout_s = 600;
   // A past day to write from its log; the stack must not run. nullopt: end the current day.
   std::optional<std::string> date;
-  std::string log;       // With `date`: path of the log; empty: the data directory's of that date.
+  // With `date`: path of the log; empty: the log of that date in the data directory.
+  std::string log;
   std::string database;  // With `date`: directory to write to; empty: from the configuration.
 };
 

@@ -12,8 +12,8 @@
 namespace tickstack::cli {
 
 // Applies `[eod]` to the rdb that it names, or else to the first one; does nothing without `[eod]`.
-// An hdb's name stays a name, to be resolved with the other addresses; if none is named,
-// `default_hdb` is notified. kInvalidArgument with file, line and key.
+// The name of an hdb is not resolved to an address yet. If no hdb is named, `default_hdb` is
+// notified. kInvalidArgument with file, line and key.
 absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hdb,
                           std::vector<rdb::RdbMainOptions>& rdbs);
 

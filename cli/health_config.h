@@ -8,7 +8,7 @@
 
 namespace tickstack::cli {
 
-// Reads the section of the file that has `root`, if there is one.
+// Reads the section, if the file with this root table has one.
 absl::Status ReadHealth(const ConfigTable& root, serve::HealthLimits& limits);
 
 }  // namespace tickstack::cli

@@ -11,7 +11,7 @@
 
 namespace tickstack::cli {
 
-// The words that can complete a word that has been started.
+// The possible completions of a word that has been started.
 struct Completion {
   size_t begin = 0;                // Where the word begins.
   std::vector<std::string> words;  // Sorted; all of them start like the word.

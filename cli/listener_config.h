@@ -1,7 +1,7 @@
 #pragma once
 
-// The keys of stack.toml, and the flags, of a process's listener. A new option of all listeners is
-// a key here, and a field with its effect in wire/listener_options.h.
+// The keys of stack.toml, and the flags, of a process's listener. A new option of all listeners
+// needs a key here, and a field and its effect in wire/listener_options.h.
 
 #include <functional>
 #include <string>
@@ -22,8 +22,8 @@ absl::Status ReadListener(const ConfigTable& section, wire::ListenerOptions& lis
 // Adds the flags, whose defaults are the values in `listener`. It must outlive `command`.
 void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener);
 
-// Adds --take-over, for a process of this role that can take the place of a running one. Returns
-// what checks it when all flags are known, and throws CLI::ValidationError.
+// Adds --take-over, for a process of this role that can take the place of a running one. Returns a
+// function that checks the flag when all flags are known. It throws CLI::ValidationError.
 std::function<void()> AddTakeOverFlag(CLI::App& command, const std::string& role,
                                       const wire::ListenerOptions& listener, bool& take_over);
 

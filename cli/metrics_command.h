@@ -4,7 +4,7 @@
 
 namespace tickstack::cli {
 
-// Prints docs/metrics.md, which is this output. Returns 0.
+// Prints the text of docs/metrics.md. Returns 0.
 int RunMetrics();
 
 }  // namespace tickstack::cli

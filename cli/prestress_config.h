@@ -15,7 +15,7 @@
 
 namespace tickstack::cli {
 
-// Reads the section of the rdb that is being read into `options`, if it has one. `schemas` as in
+// Reads the section [rdb.prestress] of `rdb`, if there is one, into `options`. `schemas` as in
 // ReadTiers; if it is nullptr, the section is an error, because the tables are needed before the
 // rdb gets them from elsewhere.
 absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* schemas,

@@ -18,8 +18,9 @@ struct QueryOptions {
   std::string query;  // A q expression; `-`: read from stdin; empty: shell or script.
   std::string file;   // A script, whose statements are evaluated one after the other.
   OutputFormat format = OutputFormat::kText;
-  std::string user;         // The password is in the environment variable TICKSTACK_PASSWORD.
-  std::string credentials;  // Path of a file with the line user:password, instead of both.
+  std::string user;  // The password is in the environment variable TICKSTACK_PASSWORD.
+  // Path of a file with the line user:password; replaces `user` and the environment variable.
+  std::string credentials;
   wire::TlsClientOptions tls;
   std::optional<double> timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
 };
@@ -27,11 +28,11 @@ struct QueryOptions {
 // Returns how to log in. Errors: those of security::LoadCredentials.
 absl::StatusOr<wire::ClientOptions> LoginOf(const QueryOptions& options);
 
-// Queries processes that speak kdb+ IPC and prints the answers to stdout: of one question, of the
-// statements of a script (also of stdin, if that is not a terminal), or of a shell (query_shell.h).
-// On a terminal, a long table is cut at the screen's height. Returns 0; or 1 with the reason on
-// stderr: q's error as `'type`, with file and line if it came from a script, or the address that
-// does not answer.
+// Sends queries to processes that speak kdb+ IPC, and prints the answers to stdout. The queries
+// come from the command line, a script (or stdin, if that is not a terminal), or a shell
+// (query_shell.h). On a terminal, a long table is cut at the screen's height. Returns 0; or 1 with
+// the reason on stderr: q's error as `'type`, with file and line if it came from a script, or the
+// address that does not answer.
 int RunQuery(const QueryOptions& options);
 
 }  // namespace tickstack::cli

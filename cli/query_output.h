@@ -13,7 +13,7 @@
 
 namespace tickstack::cli {
 
-// FormatParquet makes Parquet, which holds one table of one server and is not for terminals.
+// For kParquet, use FormatParquet: a file holds one table of one server and is not for terminals.
 enum class OutputFormat { kText, kJson, kCsv, kParquet };
 
 // Returns how much fits on stdout's screen if it is a terminal; the prompt needs the last line.
@@ -21,8 +21,8 @@ TextLimits TerminalLimits();
 
 std::string Formatted(const Value& value, OutputFormat format, const TextLimits& limits);
 
-// Formats the answers of several servers, each under its name; in JSON, an object with an entry
-// each.
+// Formats the answers of several servers, each under its name; in JSON, as one object with an entry
+// for each server.
 std::string Formatted(const std::vector<QueryServers::Answered>& answers, OutputFormat format,
                       const TextLimits& limits);
 
@@ -32,8 +32,8 @@ std::string ErrorText(const absl::Status& error);
 // Writes to stdout. On failure, prints the reason to stderr and returns false.
 bool WriteOut(std::string_view text);
 
-// Shows text in $PAGER, else in `less -FRSX`, and waits for its end; prints to stdout without
-// either.
+// Shows text in $PAGER, else in `less -FRSX`, and waits for its end; prints to stdout if there is
+// neither.
 void ShowInPager(const std::string& text);
 
 }  // namespace tickstack::cli

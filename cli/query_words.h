@@ -1,6 +1,6 @@
 #pragma once
 
-// What a shell must know about q's syntax: where a name to complete begins, and whether an
+// The part of q's syntax that a shell must know: where a name to complete begins, and whether an
 // expression continues in the next line. Plain functions.
 
 #include <string>

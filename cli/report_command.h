@@ -1,7 +1,7 @@
 #pragma once
 
-// `tickstack report DIR` and `tickstack compare A B`: the results of load tests for people.
-// `report` creates the page of a run again, from its files.
+// `tickstack report DIR` writes the page of a load test's run again, from the run's files.
+// `tickstack compare A B` compares two runs.
 
 #include <string>
 

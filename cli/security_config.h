@@ -19,8 +19,8 @@ struct StackConfig;
 
 struct SecurityConfig {
   std::string users;  // Path of the users file; empty: everybody has every right.
-  // Path of the file with which the stack's processes log in at each other; empty: that of the data
-  // directory, if there is a users file.
+  // Path of the file with which the stack's processes log in at each other; empty: the file in the
+  // data directory, if there is a users file.
   std::string credentials;
   bool insecure = false;  // True: listens beyond loopback without a users file.
 };
@@ -33,11 +33,12 @@ void AddSecurityFlags(CLI::App& command, SecurityConfig& security);
 std::string CredentialsPath(const StackConfig& config);
 
 // Makes the links of this process log in with the credentials, and creates their file if there is a
-// users file and `may_create`. Errors: those of LoadCredentials. Threads: before others start.
+// users file and `may_create`. Errors: those of LoadCredentials. Call it before other threads
+// start.
 absl::Status BeginLinks(const StackConfig& config, bool may_create);
 
 // Prepares a process that listens: BeginLinks, and the check of logins if there is a users file.
-// Errors also those of LoginCheck::Open. Threads: before others start.
+// Errors: those of BeginLinks and LoginCheck::Open. Call it before other threads start.
 absl::Status BeginSecurity(const StackConfig& config, wire::ListenerOptions& listener);
 
 // Checks for `up` that its processes can start: kFailedPrecondition if one of them would listen

@@ -24,15 +24,15 @@ struct StackConfig;
 // Reads a number that must not be negative.
 absl::Status ReadFromZero(const ConfigTable& table, std::string_view key, double* target);
 
-// The keys of processes that answer queries, and their flags.
+// Read the keys, or add the flags, of processes that answer queries.
 absl::Status ReadQuerySettings(const ConfigTable& table, serve::QuerySettings& options);
 void AddQueryFlags(CLI::App& command, serve::QuerySettings& options);
 
-// Add `--data` and `--date`, which set the configuration's.
+// Add `--data` and `--date`, which replace the configuration's values.
 void AddDataFlag(CLI::App& command, StackConfig& config);
 void AddDateFlag(CLI::App& command, StackConfig& config, const std::string& help);
 
-// A size, such as 64MiB, and a duration, such as 17h.
+// Add a flag for a size, such as 64MiB, or for a duration, such as 17h.
 CLI::Option* AddBytesFlag(CLI::App& command, const std::string& flag, size_t& target,
                           const std::string& help);
 CLI::Option* AddDurationFlag(CLI::App& command, const std::string& flag, int64_t& target_ns,

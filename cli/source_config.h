@@ -1,10 +1,10 @@
 #pragma once
 
-// A feed's source as stack.toml and the command line have it. Both are made from the options that
+// The keys of stack.toml, and the flags, of a feed's source. Both are made from the options that
 // the sources list (feed/source_options.h).
 //
 // Options of another kind than the chosen one are accepted, so that `source` can be changed alone.
-// They must be right unless the chosen kind has an option of the same key.
+// Their values are checked, unless the chosen kind has an option of the same key.
 
 #include <functional>
 
@@ -21,8 +21,9 @@ namespace tickstack::cli {
 // Reads `source` and the options' keys. kInvalidArgument with file, line and key.
 absl::Status ReadSource(const ConfigTable& table, feed::SourceSettings& source);
 
-// Adds `--source` and a flag for each option, such as `--batch-rows` for `batch_rows`. Returns what
-// sets the options when all flags are known; it throws CLI::ValidationError. `source` outlives it.
+// Adds `--source` and a flag for each option, such as `--batch-rows` for `batch_rows`. Returns a
+// function that sets the options when all flags are known; it throws CLI::ValidationError. `source`
+// outlives it.
 std::function<void()> AddSourceFlags(CLI::App& command, feed::SourceSettings& source);
 
 // Sets one option from a flag's text: a list is `aig,bac`. kInvalidArgument with what was expected.

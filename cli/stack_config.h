@@ -14,8 +14,8 @@
 namespace tickstack::cli {
 
 // Read and check a configuration. kInvalidArgument, with file, line and key (base/config.h), for a
-// value of the wrong type, an unknown key, or a name of two processes. Addresses that name a
-// process (`tickerplant = "tp"`) stay names until ResolveAddresses.
+// value of the wrong type, an unknown key, or a name that two processes share. Addresses that name
+// a process (`tickerplant = "tp"`) stay names until ResolveAddresses.
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
 absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
 
@@ -25,8 +25,9 @@ struct ConfigErrors {
   // True if there may be more errors, which cannot be told from consequences of these.
   bool may_hide_more = false;
 };
-// Finds all errors of a configuration, by removing what is wrong and reading it again. Empty: it is
-// right. Other programs' files, such as that of a monitor's queries, end with their first error.
+// Finds all errors of a configuration, by removing what is wrong and reading it again. Returns no
+// errors if it is right. Of other files, such as a monitor's queries, only the first error is
+// found.
 ConfigErrors FindConfigErrors(const std::string& path);
 
 // True if the rdb gets the file's tables, because it subscribes to the file's tickerplant. Call it

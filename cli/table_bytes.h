@@ -9,7 +9,8 @@
 
 namespace tickstack::cli {
 
-// Number of symbols of the simulated and of the measured day. Their frequencies follow Zipf's law.
+// Number of symbols that MeasureTableBytes uses, as many as a simulated day has by default. Their
+// frequencies follow Zipf's law.
 inline constexpr size_t kDaySymbols = 8000;
 
 struct TableBytes {

@@ -21,7 +21,7 @@ enum class Fit : uint8_t {
 
 struct TierVerdict {
   Fit fit = Fit::kUnlimited;
-  // Bytes of the rows, and of the parts of pages that blocks of other sizes leave unused.
+  // Bytes of the rows, plus bytes of pages that stay unused because blocks have different sizes.
   size_t needed_bytes = 0;
 };
 

@@ -13,7 +13,7 @@ namespace tickstack::cli {
 // missing or superfluous key. Does not open the files: the processes do.
 absl::Status ReadTls(const ConfigTable& root, StackConfig& config);
 
-// Makes [tls] the way in which this process's clients connect. kInvalidArgument: a file is wrong.
+// Applies [tls] to the connections that this process makes. kInvalidArgument: a file is wrong.
 absl::Status UseTls(const StackConfig& config);
 
 }  // namespace tickstack::cli

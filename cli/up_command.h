@@ -12,12 +12,14 @@ struct UpOptions {
   std::optional<std::string> data;  // Default: from the configuration.
   std::optional<std::string> date;  // The day of a replay, such as 2013.10.07.
   bool no_feed = false;
-  // Feeds wait for `.feed.start[]` from outside, whatever the monitors say.
+  // True: feeds wait for `.feed.start[]` from a client, and monitors do not start them.
   bool feeds_wait = false;
-  std::optional<int> ports;  // 0: the kernel chooses; else the first of consecutive numbers.
-  std::string ready_file;    // See cli/supervisor.h.
-  int parent_fd = -1;        // The stack stops when this pipe closes.
-  double seconds = 0;        // Duration after all answered; 0: until a signal.
+  // Replaces the configuration's ports. 0: the kernel chooses; else the first of consecutive
+  // numbers.
+  std::optional<int> ports;
+  std::string ready_file;  // See cli/supervisor.h.
+  int parent_fd = -1;      // The stack stops when this pipe closes.
+  double seconds = 0;      // Seconds to run after all processes answer; 0: until a signal.
 };
 
 // Runs a whole stack in the foreground, each process as a child of this one, until SIGINT or

@@ -14,7 +14,8 @@
 namespace tickstack::feed {
 
 // Collects rows one value at a time, for sources that read rows. Reused: Clear() keeps the memory.
-// The caller appends one value of each column's type per row, column after column.
+// For each row, the caller appends one value to each column, of the column's type, and calls
+// EndRow.
 class ColumnList {
  public:
   explicit ColumnList(std::span<const Type> types) : types_(types.begin(), types.end()) {

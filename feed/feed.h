@@ -145,7 +145,7 @@ class Feed {
   FeedState state_ = FeedState::kWaiting;
   absl::Status error_;
   absl::Status held_;          // Names the owner, in state kHeld.
-  int64_t held_pause_ns_ = 0;  // Before the name is requested again.
+  int64_t held_pause_ns_ = 0;  // Pause before the name is claimed again.
   bool take_over_;             // True: the next claim is a take-over.
   bool taken_over_ = false;
 
@@ -154,15 +154,15 @@ class Feed {
   bool clock_started_ = false;
   bool answer_pending_ = false;
   int64_t ask_ns_ = 0;               // Time of the next request.
-  int64_t flush_ns_ = 0;             // Rows wait until then (batch_ns).
+  int64_t flush_ns_ = 0;             // Time until which rows wait for others (batch_ns).
   std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: everything is sent.
 
   ByteBuffer pending_;              // Encoded messages that were not passed to the link yet.
   StringMap<int64_t> rows_sent_;    // By table, over all connections: the number of the next row.
   StringMap<int64_t> rows_asked_;   // rows_sent_ when the pending request was sent.
-  StringMap<int64_t> rows_logged_;  // As of the last answer.
+  StringMap<int64_t> rows_logged_;  // By table, as of the last answer.
   int64_t progress_ns_ = 0;         // When rows_logged_ last increased, or had all rows.
-  int resends_ = 0;                 // Without progress in between.
+  int resends_ = 0;                 // Resends since the last progress.
   std::string refusal_;             // What the tickerplant reported since the last acknowledgement.
 
   int64_t rows_total_ = 0;  // Sent rows, including repeated ones.

@@ -17,8 +17,8 @@ struct FeedOptions {
   std::string tickerplant = "127.0.0.1:5010";
   wire::ListenerOptions listener;  // For `.feed.start[]` and `.feed.stats[]`.
   serve::HealthLimits health;
-  // True: takes the name over if another feed has it. Not available in a configuration: restarted
-  // feeds would take it from each other.
+  // True: takes the name over if another feed has it. Not available in a configuration, because
+  // restarted feeds would take the name from each other.
   bool take_over = false;
   bool start = false;           // True: starts immediately; false: at `.feed.start[]`.
   bool exit_when_done = false;  // True: ends when every row of the source is logged.

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a feed exports at /metrics, and when it is not ready (serve/process_status.h).
+// The metrics that a feed exports at /metrics, and the reasons why it is not ready
+// (serve/process_status.h).
 
 #include <span>
 

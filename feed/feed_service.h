@@ -15,7 +15,7 @@
 
 namespace tickstack::feed {
 
-// Answers `.feed.start[]` and `.feed.stats[]`, and what any process answers.
+// Answers `.feed.start[]`, `.feed.stats[]`, and the queries that every process answers.
 class FeedService {
  public:
   // Connects to the tickerplant immediately, and again whenever that connection is lost.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads the lines of the only CSV file in a zip archive, inflating on the way: memory does not
-// depend on the archive. libzip does the work and checks the CRC at the end.
+// Reads the lines of the only CSV file in a zip archive, inflating them piece by piece, so the
+// memory does not depend on the archive's size. libzip does the work and checks the CRC at the end.
 
 #include <cstdint>
 #include <memory>

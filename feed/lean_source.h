@@ -34,8 +34,8 @@ struct LeanOptions final : SourceOptions {
 
   std::string path;                  // The folder with a folder per symbol.
   std::vector<std::string> symbols;  // Folder names, `aig`; published in capitals.
-  int64_t batch_rows = 2'400;        // Rows in a message at most.
-  double speed = 0;                  // Times as fast as it happened; 0: as fast as possible.
+  int64_t batch_rows = 2'400;        // Largest number of rows in a message.
+  double speed = 0;                  // 1 is the original speed; 0: as fast as possible.
 };
 
 class LeanSource final : public Source {
@@ -109,7 +109,7 @@ class LeanSource final : public Source {
   std::array<ColumnList, kTables> lists_{MakeTradeList(), MakeQuoteList()};
   std::array<int64_t, kTables> due_ns_{};     // Due time of the last row in each list.
   std::array<int64_t, kTables> next_row_{};   // Number of the next row that the merge yields.
-  std::array<int64_t, kTables> rows_done_{};  // Rows below it are not returned.
+  std::array<int64_t, kTables> rows_done_{};  // Rows with lower numbers are not returned.
   ByteBuffer data_;
   FeedBatch batch_;
 

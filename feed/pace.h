@@ -36,7 +36,7 @@ class Pace {
   int64_t DueNs(int64_t number) const {
     return phases_.size() == 1 ? Scaled(number, phases_[0].step) : DueInPhasesNs(number);
   }
-  // Returns how many updates are due by then: all n with DueNs(n) <= ns.
+  // Returns how many updates are due by `ns`: those with DueNs(n) <= ns.
   int64_t DueBy(int64_t ns) const;
 
  private:

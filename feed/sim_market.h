@@ -14,7 +14,8 @@
 //   the price     every symbol walks along one precomputed random walk of 65,536 steps of -1, 0 or
 //                 +1 that ends where it began, each from its own random place, one step every 4,096
 //                 events (85 ms at 48,000 updates/s). A step is 1/8,192 (1.2 basis points) of the
-//                 symbol's base price, so an hour's standard deviation is about 2 %: 9 March 2020.
+//                 symbol's base price. The standard deviation of an hour is about 2 %, as on
+//                 9 March 2020.
 //                 The walk repeats after 268 million events, without a jump.
 //   the rest      spread, sizes and exchange come from other bits of the same random number.
 //
@@ -76,7 +77,7 @@ class SimMarket {
   }
   size_t symbols() const { return symbols_.size(); }
 
-  // Writes the name and its NUL. It writes 8 bytes and returns the length of the name.
+  // Writes the name, padded with NULs to 8 bytes. Returns the length of the name with one NUL.
   size_t PutName(uint32_t symbol, std::byte* at) const;
 
  private:
@@ -101,7 +102,7 @@ class SimMarket {
   std::array<int16_t, 65'536> walk_;
 };
 
-// Spread in cents, shares, exchange and sale condition from a draw's bits.
+// Return an update's spread in cents, shares, exchange and sale condition, from a draw's bits.
 inline int32_t SpreadCents(uint32_t bits) { return std::array{1, 1, 2, 3}[bits & 3]; }
 inline int32_t RoundLots(uint32_t bits) {
   static constexpr std::array<int16_t, 16> kShares = {100, 100, 100, 100, 100, 100, 200,  200,

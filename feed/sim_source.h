@@ -9,7 +9,7 @@
 // delays. With rate 0, an update is due when it is made.
 //
 // A batch has the due rows of one table, with ascending times. The rows of both tables come in
-// windows: the quotes of some hundred or thousand updates, then the trades between them.
+// windows: the quotes of some hundred or thousand updates, then the trades in the same range.
 
 #include <cstdint>
 #include <memory>
@@ -31,16 +31,16 @@ struct SimOptions final : SourceOptions {
 
   std::string profile = "march2020";  // The only one so far.
   double rate = 48'000;               // Updates per second; 0: as fast as possible.
-  std::vector<PacePhase> phases;      // Instead of one rate: these, repeated in a cycle.
-  double seconds = 1'800;  // rate * seconds updates in all (48,000 * seconds if rate is 0); 0: no
-                           // end.
-  int64_t rows = 0;        // Updates in all, instead of rate * seconds.
+  std::vector<PacePhase> phases;      // Replace `rate`, and are repeated in a cycle.
+  // The source has rate * seconds updates, or 48,000 * seconds if rate is 0; 0: no end.
+  double seconds = 1'800;
+  int64_t rows = 0;               // Total updates, instead of rate * seconds.
   int64_t quotes_per_trade = 10;  // 1 to 1,000.
   int64_t symbols = 8'000;        // 1 to 65,536.
   uint64_t seed = 1;
-  int64_t batch_rows = 2'400;  // Rows in a message at most.
+  int64_t batch_rows = 2'400;  // Largest number of rows in a message.
   double speed = 0;            // Multiple of the rate; 0 is 1.
-  // Rows of a table at most, whatever the updates would make; -1: all of them. Not options.
+  // Limits on the rows of each table; -1: no limit. These two are set by programs, not by options.
   int64_t quotes_max = -1;
   int64_t trades_max = -1;
 };
@@ -104,7 +104,7 @@ class SimSource final : public Source {
   int64_t next_trade_ = 0;
   int64_t window_quote_end_ = 0;  // End of the rows in the open window.
   int64_t window_trade_end_ = 0;
-  int64_t window_ns_ = 0;  // When it was opened: the time of its rows if the rate is 0.
+  int64_t window_ns_ = 0;  // When the window was opened: the time of its rows if the rate is 0.
 
   std::vector<Row> rows_;  // Rows of the current batch.
   ByteBuffer data_;

@@ -59,7 +59,7 @@ class Source {
   // logged message): the tickerplant drops the rows that it has.
   virtual absl::Status Rewind(const StringMap<int64_t>& rows_done) = 0;
 
-  // The tables that the source may publish; stable.
+  // The tables that the source may publish. They do not change.
   virtual const std::vector<std::string>& tables() const = 0;
 
   // Describes the source for the log: `lean date=2013.10.07 archives=6`.

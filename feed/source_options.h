@@ -1,6 +1,6 @@
 #pragma once
 
-// What the command line and the configuration say about a source.
+// The options of a source, from the command line or the configuration.
 //
 // Each kind of source derives its own options from SourceOptions, in its own header, and lists them
 // by key. The reader of stack.toml and the flags of `tickstack feed` are made from these lists, so
@@ -27,9 +27,13 @@ struct SourceOption {
   using Field = std::variant<std::string*, std::vector<std::string>*, double*, int64_t*, uint64_t*,
                              std::vector<PacePhase>*>;
 
-  std::string_view key;   // In stack.toml; `batch_rows` is the flag `--batch-rows`.
-  std::string_view help;  // Shown after the kinds that have it, as in `sim: updates per second`.
-  Field field;      // A list is an array of strings, as a flag `aig,bac`. Phases have no flag.
+  std::string_view key;  // In stack.toml; `batch_rows` is the flag `--batch-rows`.
+  // Shown after the names of the kinds of sources that have the option, as in `sim: updates per
+  // second`.
+  std::string_view help;
+  // A list is an array of strings in stack.toml, and a text such as `aig,bac` as a flag. Phases
+  // have no flag.
+  Field field;
   int64_t min = 0;  // Range of an integer. Other numbers must not be negative.
   int64_t max = std::numeric_limits<int64_t>::max();
 };
@@ -55,15 +59,16 @@ class SourceOptions {
   SourceOptions& operator=(const SourceOptions&) = default;
 };
 
-// The option `batch_rows` of sources that build their messages themselves.
+// Returns the option `batch_rows` of sources that build their messages themselves.
 SourceOption BatchRowsOption(int64_t* field);
 
 // Returns `text`, or its checksum if it is long: names stay in the log's index for ever.
 std::string ShortName(std::string text);
 
-// The name under which a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The tickerplant
-// keeps the counts over its days and drops rows of a name that it has, so the name says which rows
-// these are: row n of the next day's archive, or of another seed, is not row n of the one before.
+// Returns the name under which a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The
+// tickerplant keeps the counts over its days and drops rows of a name that it has, so the name says
+// which rows these are: row n of the next day's archive, or of another seed, is not row n of the
+// one before.
 std::string NumberedName(std::string_view feed, const SourceOptions& options);
 
 }  // namespace tickstack::feed

@@ -47,7 +47,7 @@ inline std::vector<std::string> RowTexts(std::span<const std::byte> x) {
 
 using RowsByTable = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// Appends the rows of at most `batches` batches that are due at `now_ns` to `rows`; checks that
+// Appends to `rows` the rows that are due at `now_ns`, of at most `batches` batches. Checks that
 // each batch continues its table.
 inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
                           int64_t batches = INT64_MAX) {
@@ -64,7 +64,7 @@ inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
 }
 
 // Reports where two runs differ, without printing all of them. Without `times`, ignores the first
-// column, when a row was due.
+// column, which has the due times.
 inline void ExpectSameRows(const RowsByTable& found, const RowsByTable& expected,
                            bool times = true) {
   ASSERT_EQ(found.size(), expected.size());

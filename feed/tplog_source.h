@@ -22,7 +22,7 @@ struct TplogOptions final : SourceOptions {
   std::string RowsName() const override;
 
   std::string path;  // The log.
-  double speed = 0;  // Times as fast as it happened; 0: as fast as possible.
+  double speed = 0;  // 1 is the original speed; 0: as fast as possible.
 };
 
 class TplogSource final : public Source {
@@ -55,7 +55,7 @@ class TplogSource final : public Source {
   int64_t start_ns_ = 0;                  // When the message of start_time_ns_ was due.
   std::optional<int64_t> start_time_ns_;  // nullopt: no message had a time yet.
   StringMap<int64_t> rows_read_;          // By table, up to and including next_.
-  StringMap<int64_t> rows_done_;          // Messages below it are not returned.
+  StringMap<int64_t> rows_done_;          // Messages whose rows are all below it are not returned.
   std::optional<wire::UpdView> next_;     // nullopt: at the end.
   std::optional<int64_t> next_time_ns_;   // Time of its first row.
   absl::Status error_;                    // Error of reading ahead; reported when it is reached.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Takes apart the values that processes answer: dictionaries and tables of q.
+// Reads parts of the values that processes answer: dictionaries and tables of q.
 
 #include <cstdint>
 #include <map>

@@ -11,7 +11,7 @@
 
 namespace tickstack::loadtest {
 
-// Returns nullptr if the stack has no such client, or the client no such query.
+// Return nullptr if the stack has no such client, or the client no such query.
 const ClientResult* FindClient(const StackResult& stack, std::string_view client);
 const QueryResult* FindQuery(const StackResult& stack, std::string_view client,
                              std::string_view query);
@@ -20,7 +20,7 @@ const QueryResult* FindQuery(const StackResult& stack, std::string_view client,
 // not, and classes of clients that got no answer at all. Empty if nothing is wrong.
 std::string WrongAnswers(const StackResult& stack);
 
-// Adds `clients` and `queries` of a stack. Adds nothing if it has no clients.
+// Adds a stack's `clients` and `queries` to `json`; nothing if it has no clients.
 void AddClients(const StackResult& stack, nlohmann::ordered_json& json);
 
 // Columns of summary.csv. They cover all questions of all clients of a stack together.

@@ -19,7 +19,7 @@
 
 namespace tickstack::loadtest {
 
-// Threads: one owner. Statuses are those of StackRun; pass an error to Failed.
+// Threads: one owner. Errors are those of StackRun; pass them to Failed.
 class LiveStack {
  public:
   // `test` and `context` must outlive it.
@@ -45,7 +45,7 @@ class LiveStack {
   // Asks how far the feed is. Once the feed is done, or with `whole` (once a second), asks how far
   // the rdbs are, too.
   absl::Status Poll(bool whole);
-  // Stops the clients' questions: what follows is no longer the load that they are to measure.
+  // Stops the clients' questions, because the load that they are to measure has ended.
   absl::Status EndClients();
   absl::StatusOr<bool> AreClientsIdle();  // True if all their questions are answered.
   // Collects what only a running stack can report: tier statistics and checksums.

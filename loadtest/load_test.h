@@ -11,13 +11,13 @@ namespace tickstack::loadtest {
 
 struct LoadTestOptions {
   std::string profile = "march2020";  // A built-in name or a file; see profile.h.
-  // These replace the profile's values.
+  // The next four fields replace values of the profile if they are set.
   std::optional<double> rate, seconds;
   std::optional<int64_t> symbols;
   std::optional<uint64_t> seed;
   std::optional<int64_t> prestress_quotes, prestress_trades;  // Default: as many as fit.
   double batch_ms = 50;
-  // Default: 300, or 20 with find_max, since short runs need enough values.
+  // Default: 300, or 20 with find_max, whose short runs would otherwise have too few values.
   std::optional<double> query_ms;
   std::string queries = "monitor";  // The set of queries that clients ask; see monitor/query_set.h.
   std::vector<std::string> stacks;  // See placement.h. Default: DRAM beside the second tier.
@@ -30,7 +30,7 @@ struct LoadTestOptions {
   std::string out;      // Directory of the results; empty: loadtest-TIME in the current directory.
   std::string work;     // Directory of the tickerplants' logs during the run; empty: `out`.
   std::string command;  // The command line, recorded in the results.
-  bool how_to_go_on = false;  // True if the end suggests further commands, as the demo does.
+  bool how_to_go_on = false;  // True: prints further commands at the end, as the demo does.
 };
 
 // Returns the exit status: 0; 1 if a stack failed, rows are missing, or SIGINT or SIGTERM ended the

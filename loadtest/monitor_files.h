@@ -24,13 +24,14 @@ absl::Status AddMonitorSummary(const std::string& path, StackResult& stack);
 absl::Status AddMonitorSamples(const std::string& path, const std::string& rdb, int64_t begin_ns,
                                int64_t prestress, size_t rows_max, StackResult& stack);
 
-// Helpers for readers of monitors' files: the cells of a CSV line without quotes; a cell's number,
-// nullopt if it has none; and a distribution's `counters_ns`, false if it has none.
+// Returns the cells of a CSV line that has no quotes.
 std::vector<std::string_view> CsvCells(std::string_view line);
+// Returns a cell's number; nullopt if it is not one.
 std::optional<double> CellNumber(std::string_view cell);
+// Adds the `counters_ns` of a distribution to `to`. False if they are missing or wrong.
 bool AddCounters(const nlohmann::ordered_json& distribution, Histogram& to);
 
-// Parses what FormatTimestamp writes; nullopt if the text is no timestamp.
+// Parses a timestamp that FormatTimestamp wrote; nullopt if the text is none.
 std::optional<int64_t> ParseTimestamp(std::string_view text);
 
 }  // namespace tickstack::loadtest

@@ -15,7 +15,7 @@ namespace tickstack::loadtest {
 // paper-test2: timers of 1000/50 ms; one stack with two rdbs in DRAM, and one with ten in the
 //              second tier.
 //
-// `second_tier` places a stack with one rdb in the second tier. Every test has this profile.
+// `second_tier` places a stack with one rdb in the second tier. Every test uses `profile`.
 // kInvalidArgument for another name; the message lists the names.
 absl::StatusOr<std::vector<TestSpec>> MakeMatrix(const std::string& name, const Profile& profile,
                                                  const Placement& second_tier);

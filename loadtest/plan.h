@@ -32,7 +32,8 @@ struct RowCounts {
 };
 // Returns how many rows a run of the profile adds.
 RowCounts RowsOfRun(const Profile& profile);
-// Returns the bytes that these rows and their index occupy in an rdb's tier, as it rounds them.
+// Returns the bytes that these rows and their index occupy in an rdb's tier, rounded up as the tier
+// does.
 uint64_t BytesOfRows(const RowCounts& rows);
 // Returns the size of a tier that holds all tables of an rdb: prestress, run, and bars.
 uint64_t TierBytes(const RowCounts& prestress, const Profile& profile);
@@ -65,8 +66,8 @@ struct Plan {
   std::string explanation;  // Lines that say what was computed, and why.
 };
 
-// kResourceExhausted if the run's own rows do not fit, or not the rows that were asked for. The
-// message has the place, the bytes needed and the bytes free.
+// kResourceExhausted if the run's own rows do not fit, or the requested ones do not. The message
+// has the place, the bytes needed and the bytes free.
 absl::StatusOr<Plan> PlanPrestress(const PlanInput& input);
 
 // Returns what this machine offers these stacks. Logs are put below `work`. kNotFound if a path

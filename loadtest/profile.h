@@ -29,7 +29,7 @@ struct Profile {
 
 // Loads a built-in profile by its name, or a TOML file:
 //
-//   march2020         that of the paper: 48,000 updates/s for 30 minutes, ten quotes to a trade
+//   march2020         the paper's: 48,000 updates/s for 30 minutes, ten quotes to a trade
 //   march2020-volume  the busiest half hour of 2020: 95 million updates, five quotes to a trade
 //   bursts            as many updates as march2020, a quarter of them in a tenth of each second
 //

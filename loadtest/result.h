@@ -28,14 +28,13 @@ using enum report::Metric;
 
 struct Measured {
   Histogram whole;        // In ns, over all monitors of the stack.
-  Histogram last_minute;  // The same for the last minute, or for the whole of a shorter run.
+  Histogram last_minute;  // Values of the last minute, or of the whole of a shorter run.
 };
 
-// One sample of a monitor, or the worst of several successive ones. Times in ms, since the run
-// began.
+// One sample of a monitor, or the worst of several successive ones.
 struct SampleRow {
   std::string rdb;
-  double time_s = 0;
+  double time_s = 0;  // Seconds since the start of the run.
   std::array<std::optional<double>, kMetrics> ms;
   std::optional<int64_t> rows_captured;  // All tables together, without the prestress.
   std::optional<uint64_t> rss_bytes;     // Resident memory of the rdb.
@@ -62,7 +61,7 @@ struct ProcessResult {
   std::string role;
   uint64_t rss_bytes_max = 0;
   ProcessUsage used;  // During the run.
-  // The larger one of the shares before the load and after it.
+  // The larger of the shares that were measured before and after the load.
   std::optional<ProcessShare> share;
 };
 
@@ -112,9 +111,9 @@ struct StackResult {
   std::vector<QuerySliceRow> query_slices;
 };
 
-// The queries that clients ask during a test.
-// The set without clients: only the monitors ask.
+// Name of the set of queries without clients: only the monitors ask.
 inline constexpr std::string_view kNoClients = "monitor";
+// The queries that clients ask during a test.
 struct TestQueries {
   std::string name{kNoClients};
   std::string file;     // Absolute path; "": no clients.

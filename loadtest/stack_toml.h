@@ -46,15 +46,15 @@ std::string AsofSymbol(const Profile& profile);
 // proportion to its activity.
 std::string SymbolWeights(const Profile& profile);
 
-// A placement that names a file gives either that file's stack with our feed, monitors and
-// prestress, or only its tiers and placement in a stack of ours. kNotFound and kInvalidArgument
-// come from reading the file.
+// Returns the configuration of a stack. If the placement names a file, uses the whole stack of the
+// file with our feed, monitors and prestress (kFile), or only its tiers and placement in a stack of
+// ours (kHybrid). Errors of reading the file: kNotFound, kInvalidArgument.
 absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings);
 
 // What the plan needs to know about a stack's file.
 struct StackFile {
   int rdbs = 0;
-  uint64_t smallest_tier_bytes = 0;  // Over the tiers that have a size; 0: none has one.
+  uint64_t smallest_tier_bytes = 0;  // Smallest size of a tier; 0: no tier has a size.
 };
 absl::StatusOr<StackFile> ReadStackFile(const std::string& path);
 

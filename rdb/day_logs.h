@@ -1,6 +1,6 @@
 #pragma once
 
-// The logs of past days, beside the one that is being written: `NAMEyyyy.mm.dd`.
+// The logs of past days. They are named `NAMEyyyy.mm.dd`, like the log that is being written.
 
 #include <cstdint>
 #include <memory>
@@ -62,8 +62,8 @@ void WarnOfOtherDates(int32_t date, const disk::WrittenPartition& written);
 absl::Status CompareRowsWithLog(const std::string& partition, const std::string& log,
                                 std::span<const Schema> schemas);
 
-// Returns OK if, in addition, the log is undamaged, and has no rows of tables that the partition
-// lacks. Cost: reads the log once.
+// Checks what CompareRowsWithLog does, and that the log is undamaged and has no rows of tables that
+// the partition lacks. Returns OK if all of this holds. Cost: reads the log once.
 absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
                               std::span<const Schema> schemas);
 

@@ -32,8 +32,8 @@
 // Logs are removed when they are older than keep_logs_days, VerifyAgainstLog agrees, and every file
 // of the partition is sound (CheckPartition): a log is the only other copy of its day.
 //
-// Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
-// class, which has a higher nice value.
+// Threads: the ingest thread calls the functions of DayKeeper; everything else happens on a thread
+// of this class, which has a higher nice value.
 
 #include <atomic>
 #include <condition_variable>
@@ -59,8 +59,8 @@ namespace tickstack::rdb {
 
 struct EndOfDayOptions {
   std::string database;
-  // Folder of the tickerplant's logs; empty: as the tickerplant answers. Days in memory are written
-  // even if the logs cannot be read.
+  // Folder of the tickerplant's logs; empty: the one in the tickerplant's answer. Days in memory
+  // are written even if the logs cannot be read.
   std::string log_folder;
   std::string hdb;  // host:port; empty: no hdb is notified.
   disk::CompressionRules compression;
@@ -79,13 +79,13 @@ class EndOfDay final : public DayKeeper {
  public:
   // `rdb` must outlive this; it counts what happens here.
   EndOfDay(EndOfDayOptions options, Rdb* rdb);
-  // Cancels its work; the next start finishes it.
+  // Cancels the work, which the process finishes after its next start.
   ~EndOfDay() override;
 
   void OnDayEnded(EndedDay day) override;
   void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) override;
 
-  // Begins to write, if the options say that it waits.
+  // Begins to write if EndOfDayOptions::waits is set. Otherwise it has begun already.
   void Begin();
 
   // Waits until all known work is done or waits for a person. Returns false if the time is over
@@ -102,7 +102,7 @@ class EndOfDay final : public DayKeeper {
    private:
     EndOfDay* const owner_;
   };
-  // The logs' name, the one that is being written, and the tables in it.
+  // The folder and name of the logs, the date of the log that is being written, and its tables.
   struct Logs {
     std::string folder;
     std::string name;
@@ -155,7 +155,7 @@ class EndOfDay final : public DayKeeper {
   Rdb* const rdb_;
   Stopper stopper_{this};
   WorkerPool workers_;
-  std::atomic<bool> stopping_ = false;  // A flag that publishes nothing.
+  std::atomic<bool> stopping_ = false;  // A flag that guards no other data.
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -164,10 +164,10 @@ class EndOfDay final : public DayKeeper {
   bool idle_ = false;              // Guarded by mutex_: there is nothing to do.
   bool waits_ = false;             // Guarded by mutex_: Begin has not been called.
 
-  // Used by the thread only.
+  // The following members are used by the thread only.
   std::optional<Logs> logs_;
   bool look_for_logs_ = false;
-  std::set<int32_t> unverified_;  // Logs that are kept, with a message that was logged.
+  std::set<int32_t> unverified_;  // Dates of old logs that are kept, and were reported.
   std::set<int32_t> compared_;    // Days whose partitions agree with their logs.
   std::vector<Blocked> blocked_;
   int64_t next_blocked_ns_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What fills an rdb's tables from its tickerplant, and commits them while no message arrives.
-// Threads: the ingest thread.
+// Fills an rdb's tables from its tickerplant, and commits them while no message arrives. Threads:
+// the ingest thread.
 
 #include <memory>
 #include <optional>

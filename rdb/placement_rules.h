@@ -42,7 +42,7 @@ class PlacementRules {
 
   // True if some key names the tier, or if the default of an absent key does.
   bool Uses(std::string_view tier) const;
-  // The same without query scratch: true if rows or an index may be in it.
+  // True if rows or an index may be in the tier: Uses, without the scratch memory of queries.
   bool HoldsRows(std::string_view tier) const;
 
   const std::map<std::string, std::string, std::less<>>& keys() const { return tiers_; }
@@ -72,10 +72,10 @@ class Placement {
   Placement(PlacementRules rules, std::vector<mem::Tier*> tiers);
 
   TablePlacement Of(const Schema& schema) const;
-  // For everything without another key.
+  // The tier of everything that has no key of its own.
   mem::Tier* rows() const { return Named(rules_.TierOfTheRest()); }
-  // True if the table outlives the process: its columns are in a persistent tier. Either all or
-  // nothing of a table is; the configuration's reader checks that.
+  // True if the table outlives the process: its columns are in a persistent tier. Either all
+  // columns of a table are, or none; the configuration's reader checks that.
   bool IsDurable(std::string_view table) const;
   mem::Tier* queries() const { return Named(rules_.TierOfQueries()); }
   const PlacementRules& rules() const { return rules_; }

@@ -87,9 +87,9 @@ class Rdb final : public wire::SubscribedState {
   // ---- The ingest thread.
 
   // Adds rows that are not in the log to an existing table; call it before the first message.
-  // prestress.h says what for. `x` is the encoded third item of an upd. The rows do not count as
-  // messages, and not for latency. Errors: kNotFound if there is no such table, and those of
-  // Table::Append.
+  // prestress.h explains why. `x` is the encoded third item of an upd. The rows do not count as
+  // messages and are left out of the latency. Errors: kNotFound if there is no such table, and
+  // those of Table::Append.
   absl::Status Prestress(std::string_view table, std::span<const std::byte> x);
   // Restores tables in a persistent tier as the previous process committed them. Must be called
   // before all other functions. If there are tables in volatile tiers as well, position() is the
@@ -144,7 +144,8 @@ class Rdb final : public wire::SubscribedState {
   // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
   // a kept day only if its keys contain a time, so that no key occurs twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
-  // The tables of a kept day are in the database now: later queries do not see them here.
+  // Drops the tables of a kept day, which are in the database now. Later queries do not see them
+  // here.
   void DropDay(const EndedDay& day);
   // Returns for how long, in ms, each table has lacked rows that it refused.
   StringMap<int64_t> stale_ms() const;
@@ -175,7 +176,7 @@ class Rdb final : public wire::SubscribedState {
   // that are more than a day old, because those are history and not late. `reset` then empties the
   // histogram.
   Histogram Latency(bool reset);
-  // The same latencies since the process started, whatever was reset.
+  // Returns the same latencies since the process started. `reset` does not affect them.
   DurationBuckets::Counts LatencyBuckets() const { return latency_buckets_.Read(); }
 
  private:
@@ -222,7 +223,7 @@ class Rdb final : public wire::SubscribedState {
   SymbolTable symbols_;
   RdbCounters counters_;
 
-  // Used by the ingest thread only.
+  // The following members are used by the ingest thread only.
   StringMap<std::unique_ptr<Entry>> entries_;
   Position position_;
   LogIdentity log_;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What an RDB exports at /metrics, and when it is not ready (serve/process_status.h).
+// The metrics that an RDB exports at /metrics, and the reasons why it is not ready
+// (serve/process_status.h).
 
 #include <atomic>
 #include <cstdint>

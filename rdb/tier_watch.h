@@ -1,8 +1,9 @@
 #pragma once
 
-// Warns before a tier is full: once when it is filled to 80 %, and again after it has fallen below
-// 75 %. A full tier refuses rows, unless it has an overflow. Then it warns once when rows begin to
-// go there, and as for a tier when that is nearly full.
+// Warns before a tier is full: once when it is filled to 80 %, and again whenever it reaches 80 %
+// after it had fallen below 75 %. A full tier refuses rows, unless it has an overflow. For a tier
+// with an overflow, it warns once when rows begin to go there, and again when the overflow is
+// nearly full.
 
 #include <set>
 #include <span>
@@ -19,8 +20,9 @@ class TierWatch {
   // The tiers outlive the watch.
   explicit TierWatch(std::vector<mem::Tier*> tiers) : tiers_(std::move(tiers)) {}
 
-  // Looks at every tier and logs a warning for those that have become filled. Returns the names of
-  // all that are; the overflow of a tier `pmem` is `pmem.overflow`. Cost: Tier::Stats of each.
+  // Looks at every tier, and logs a warning for each that has become filled to 80 %. Returns the
+  // names of all filled ones; the overflow of a tier `pmem` is called `pmem.overflow`. Cost:
+  // Tier::Stats of each.
   const std::set<std::string>& Poll();
 
  private:

@@ -33,7 +33,8 @@ struct LoopAnswer {
 // Evaluates a request, without sending anything. Threads: the connection's loop.
 LoopAnswer EvaluateOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,
                           query::Environment& environment);
-// Sends what EvaluateOnLoop returned for a request of this connection. Threads: as above.
+// Sends what EvaluateOnLoop returned for a request of this connection. Threads: the connection's
+// loop.
 void Send(wire::Connection& connection, const LoopAnswer& answer);
 
 // Evaluates a request and sends its messages to the asking client, then its answer if it is

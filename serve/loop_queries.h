@@ -1,9 +1,10 @@
 #pragma once
 
-// The clients of a process that has no tables, only functions of its own such as `.feed.stats`. It
-// answers them on the thread that does its work. An expression is evaluated within
-// query::LoopLimits. A list that begins with a function's name, such as (`.feed.stats;()), is a
-// call that needs no evaluation: it is answered however long the thread was delayed.
+// Answers the clients of a process that has no tables, only functions of its own such as
+// `.feed.stats`. Requests are answered on the thread that does the process's work. An expression is
+// evaluated within query::LoopLimits. A list that begins with a function's name, such as
+// (`.feed.stats;()), is a call that needs no evaluation: it is answered however long the thread was
+// delayed.
 
 #include <cstdint>
 #include <functional>

@@ -10,7 +10,7 @@
 
 namespace tickstack::serve {
 
-// The durations of QueryCounters among a process's facts.
+// The source (StatusFacts::Durations) of the durations that QueryCounters records.
 inline constexpr std::string_view kQueryDurations = "queries";
 
 // `stats` is the name of the statistics function, such as `.rdb.stats`.

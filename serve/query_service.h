@@ -83,8 +83,8 @@ class QueryService : public wire::ServerHandler {
 
   // Stops accepting clients and returns the listeners, for a successor. Reads no more requests:
   // each client is disconnected when its received requests are answered and the answers are sent.
-  // Blocks until the socket thread has done that, not until the clients are gone. The thread that
-  // owns the service.
+  // Blocks until the socket thread has done that, not until the clients are gone. Call it on the
+  // thread that owns the service.
   std::vector<std::unique_ptr<wire::DetachedListener>> ReleaseListeners();
   // Waits until all clients are gone after ReleaseListeners. False if the time is over first.
   bool WaitForClients(std::chrono::nanoseconds at_most);

@@ -42,9 +42,10 @@ struct QueryRequest {
 };
 
 struct QueryClient {
+  // kReading: the client has more than kUnreadBytesMax unread, and gets no turn.
   enum class State : uint8_t { kIdle, kReady, kRunning, kReading };
 
-  // Fixed.
+  // Do not change after the client has connected.
   std::string peer{};
   wire::AnswerForm form{};
   query::ClientFacts facts{};
@@ -54,7 +55,7 @@ struct QueryClient {
   // clients of HTTP, because several may share a connection.
   std::optional<query::KeptNames> names{};
 
-  // Any thread.
+  // Used by any thread.
   std::atomic<bool> gone{false};        // Cancels its running evaluation.
   std::atomic<size_t> unread_bytes{0};  // Bytes of its answers that are not completely sent.
 

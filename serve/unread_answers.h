@@ -13,8 +13,8 @@ namespace tickstack::serve {
 // Threads: one owner.
 class UnreadAnswers {
  public:
-  // An answer has one second more for each of these bytes, so that a slow client is not taken for
-  // one that does not read.
+  // The time limit of an answer grows by one second for this many of its bytes, so that a slow
+  // client is not taken for one that does not read.
   static constexpr int64_t kReadBytesPerSecond = int64_t{4} << 20;
 
   // Adds an answer that was passed to the connection after all earlier ones.
@@ -24,7 +24,7 @@ class UnreadAnswers {
     answers_.push_back({given_bytes_, bytes});
   }
 
-  // Takes note that the connection has sent `sent_bytes` in all. Returns the bytes of the answers
+  // Records that the connection has sent `sent_bytes` in total. Returns the bytes of the answers
   // that are now completely sent: an answer occupies its memory until its last byte is sent.
   size_t OnSent(uint64_t sent_bytes, int64_t now_ns) {
     size_t left = 0;

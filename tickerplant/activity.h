@@ -20,7 +20,7 @@ class Activity {
 
   static constexpr int64_t kNever = INT64_MIN;
 
-  // A block was logged at `now_ns`, as MonotonicNs.
+  // Records that a block was logged at `now_ns` (MonotonicNs).
   void OnLogged(const StagedBlock& block, int64_t now_ns) {
     for (size_t table = 0; table < table_ns_.size(); ++table) {
       if (block.rows_of(table) > 0) table_ns_[table] = now_ns;
@@ -28,7 +28,7 @@ class Activity {
     if (block.feed().empty()) return;
     feed_ns_[block.feed()] = now_ns;
   }
-  // Forgets the feeds, which need not be those of the next day.
+  // Forgets the feeds, because the next day may have others.
   void OnDayEnded() { feed_ns_.clear(); }
 
   int64_t table_ns(size_t table) const { return table_ns_[table]; }  // kNever: none so far.

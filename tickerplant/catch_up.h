@@ -7,9 +7,9 @@
 //   behind:  log --piece--> send queue --> socket        a piece at a time, when the queue is empty
 //
 // The log has everything that was published, so a subscriber that is behind costs the tickerplant
-// the unsent part of one piece, and not the rows that it lacks. It changes sides only when
-// everything published has been sent to it, which is at a publication or at the log's end. So it
-// gets each row once, and the rows of each table in the order of the log:
+// the unsent part of one piece, and not the rows that it lacks. It switches between the two only
+// when everything published has been sent to it, which is at a publication or at the log's end. So
+// it gets each row once, and the rows of each table in the order of the log:
 //
 //   log        0 .. 99 | 100 .. 199 | 200 .. 1799 | 1800 ..
 //   subscriber live    | slow       | from the log  | live
@@ -48,8 +48,8 @@ namespace tickstack::tickerplant {
 
 class CatchUp {
  public:
-  // Bytes of the log that one subscriber is sent at a time. Many subscribers share kPiecesBytes, so
-  // that their pieces are bounded together.
+  // Bytes of the log that one subscriber is sent at a time: kPieceBytes, or its share of
+  // kPiecesBytes if there are many subscribers, but at least kPieceBytesMin.
   static constexpr size_t kPieceBytes = size_t{256} << 10;
   static constexpr size_t kPieceBytesMin = size_t{16} << 10;
   static constexpr size_t kPiecesBytes = size_t{16} << 20;
@@ -58,17 +58,20 @@ class CatchUp {
   CatchUp(std::span<const Schema> schemas, bool keep_order, const Clock* clock);
   ~CatchUp();
 
-  // A log was opened, and what it has counts as published. Call it for each log in turn.
+  // Continues with a log that was just opened, whose messages count as published. Call it for each
+  // log in turn.
   void EnterLog(const wire::TplogWriter& log);
-  // The first `seq` messages of the log are published. `rows` are the rows by table that have been
-  // published in all logs.
+  // Records that the first `seq` messages of the log are published. `rows` are the published rows
+  // of all logs, by table.
   void OnPublished(uint64_t seq, std::span<const uint64_t> rows);
 
   // Opens the files of the current log for Add. Errors: those of File::OpenForReading.
   absl::Status Prepare();
-  // Takes an outlet to which everything published was sent. `end` is the end of the current log.
+  // Adds an outlet to which everything published was sent: from now on it is behind. `end` is the
+  // end of the current log.
   void Add(Outlet* outlet, std::vector<TableSubscription> subscriptions, wire::TplogPlace end);
-  // Returns the subscriptions of an outlet that is no longer behind.
+  // Removes an outlet that is no longer behind, and returns its subscriptions; none if it was not
+  // behind.
   std::vector<TableSubscription> Take(const Outlet* outlet);
   void Remove(const Outlet* outlet);
 
@@ -83,7 +86,7 @@ class CatchUp {
     absl::Status why;
   };
   struct Served {
-    std::vector<Outlet*> caught_up;  // They have everything published, and empty queues.
+    std::vector<Outlet*> caught_up;  // Have everything that is published, and empty queues.
     std::vector<Failure> failed;     // The log cannot be read for them. They are removed.
   };
   // Sends a piece to each outlet whose queue is empty, in turn, up to about `bytes` bytes of the
@@ -99,12 +102,16 @@ class CatchUp {
 
   // How far a subscriber is behind.
   struct Lag {
-    uint64_t rows = 0;  // Published rows of its tables that have not been read from the log for it.
-    int64_t ns = 0;     // Age of the last rows that were, by their arrival here; 0: nothing lacks.
+    // Published rows of its tables that have not been read from the log for it.
+    uint64_t rows = 0;
+    // Time since the arrival here of the last rows that were read for it; 0 if it lacks nothing.
+    int64_t ns = 0;
     int64_t since_ns = 0;  // When it fell behind, by the clock.
   };
   Lag LagOf(const Outlet* outlet) const;  // All zeros if it is not behind.
-  Lag LagOfFurthest() const;  // The largest of each figure; all zeros if nobody is behind.
+  // The largest `rows` and the largest `ns` of all subscribers; zeros if nobody is behind. Its
+  // since_ns is always 0.
+  Lag LagOfFurthest() const;
   // Returns outlets with unsent bytes of which the socket has taken none for `at_most_ns`.
   std::vector<Outlet*> FindStalled(int64_t at_most_ns);
 
@@ -112,8 +119,8 @@ class CatchUp {
   struct Follower;
   struct Log {
     std::string path;
-    wire::TplogPlace begin;           // Where it began to be published.
-    std::optional<uint64_t> end_seq;  // Its messages, if its day has ended.
+    wire::TplogPlace begin;           // Where its publication began.
+    std::optional<uint64_t> end_seq;  // Its number of messages, if its day has ended.
     wire::TplogFiles files;           // Empty: not opened.
   };
 

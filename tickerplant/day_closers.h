@@ -7,7 +7,7 @@
 //                       let rows of others wait
 //                    -> each closer publishes its last rows and calls .u.closed[name; date],
 //                       disconnects, or is given up after kWaitNsMax
-//                    -> the day ends, and what waited is logged in the next one
+//                    -> the day ends, and rows that waited are logged in the next one
 //
 // Threads: one owner.
 
@@ -62,7 +62,8 @@ class DayClosers {
     }
     return connections;
   }
-  // The closer has sent everything. False if this connection does not belong to the closer `name`.
+  // Records that the closer has sent everything. False if this connection does not belong to the
+  // closer `name`.
   bool OnClosed(std::string_view name, uint64_t connection) {
     for (Closer& closer : closers_) {
       if (closer.name != name || !closer.Has(connection)) continue;
@@ -86,7 +87,8 @@ class DayClosers {
   struct Closer {
     std::string name;
     std::vector<uint64_t> connections;
-    // True if it has nothing (more) to publish, as one that registers while a day closes.
+    // True if it has nothing more to publish for the closing day. A closer that registers while a
+    // day closes begins with true.
     bool closed;
 
     bool Has(uint64_t connection) const {

@@ -11,8 +11,8 @@
 //                                                      '---' claim by the same instance (a
 //                                                            reconnect), or a take-over
 //
-// A feed process draws a random instance when it starts. It distinguishes a second process from one
-// that reconnects while its old connection is not known to be dead yet.
+// A feed process draws a random instance when it starts. The instance distinguishes a second
+// process from one that reconnects while its old connection is not known to be dead yet.
 //
 // Memory is bounded: a name is forgotten when its owner's connection ends, and the number of owned
 // names and the length of a name and of an instance have limits.
@@ -56,7 +56,7 @@ class FeedNames {
   struct Counters {
     uint64_t claims_refused = 0;
     uint64_t takeovers = 0;
-    uint64_t upds_refused = 0;  // The sender did not own the name.
+    uint64_t upds_refused = 0;  // Upds whose sender did not own the name.
   };
 
   // What a granted claim changed.
@@ -80,7 +80,8 @@ class FeedNames {
   absl::Status MaySend(std::string_view name, uint64_t connection);
   // Returns the error that MaySend would return, without counting it.
   absl::Status CheckSender(std::string_view name, uint64_t connection) const;
-  // Rows of the sender were accepted, after MaySend: it owns the name from now on.
+  // Records that rows of the sender were accepted, after MaySend: the sender owns the name from now
+  // on.
   void OnAccepted(std::string_view name, const Sender& sender);
 
   // Releases the names that the connection owns.

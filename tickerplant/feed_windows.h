@@ -1,7 +1,7 @@
 #pragma once
 
 // Feeds that asked to wait for slow subscribers: `.u.window[rows]`. Such a feed is not read while a
-// subscriber is more than `rows` rows behind, so that it waits in its socket.
+// subscriber is more than `rows` rows behind, so its rows wait in the socket.
 //
 // Threads: one owner.
 
@@ -14,7 +14,7 @@ namespace tickstack::tickerplant {
 
 class FeedWindows {
  public:
-  // A feed, by its connection, waits beyond `rows`; 0: never.
+  // Sets the window of the feed on this connection; 0: it never waits.
   void Set(uint64_t connection, uint64_t rows) { windows_[connection].rows = rows; }
   void OnConnectionGone(uint64_t connection) { windows_.erase(connection); }
 
@@ -27,8 +27,8 @@ class FeedWindows {
     window->second.waits = true;
     return true;
   }
-  // Returns the feeds that need not wait any longer. They are read again when the subscriber has
-  // caught up by half of their window, so that they do not stop for every message.
+  // Returns the feeds that need not wait any longer. A feed is read again when the furthest
+  // subscriber is at most half of its window behind, so that it does not stop for every message.
   std::vector<uint64_t> Release(uint64_t behind_rows) {
     std::vector<uint64_t> released;
     for (auto& [connection, window] : windows_) {

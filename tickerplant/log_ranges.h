@@ -17,12 +17,12 @@ namespace tickstack::tickerplant {
 // Keeps the log open from one piece to the next. Threads: one owner.
 class LogRanges {
  public:
-  static constexpr int64_t kBytesMax = int64_t{16} << 20;  // Bytes of one piece.
+  static constexpr int64_t kBytesMax = int64_t{16} << 20;  // Limit of a piece.
 
   // Returns whole messages from number `from` on: at most `bytes` of them, but at least one message
   // if there is one. `path`, with or without a colon in front, is today's log or the one before it:
-  // a subscriber that is reading when a day ends reads its log to the end. kNotFound for another
-  // path; kInvalidArgument if `from` is not in the log.
+  // a subscriber that is reading a log when its day ends can read it to the end. kNotFound for
+  // another path; kInvalidArgument if `from` is not in the log.
   absl::StatusOr<ByteBuffer> Read(const Tickerplant& tickerplant, std::string_view path,
                                   int64_t from, int64_t bytes);
 

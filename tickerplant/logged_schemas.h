@@ -14,8 +14,8 @@ namespace tickstack::tickerplant {
 
 // kFailedPrecondition if the last rows of a table in the log do not fit its schema; the message has
 // the table, the message number, what the row has and what the schema expects. Tables without rows
-// or without a schema pass, and so does what cannot be read, which others report. Cost: reads the
-// index, and a block for each table.
+// or without a schema pass, and so do rows that cannot be read, which other checks report. Cost:
+// reads the index, and a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas);
 
 }  // namespace tickstack::tickerplant

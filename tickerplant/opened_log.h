@@ -1,6 +1,6 @@
 #pragma once
 
-// What an operator reads in the tickerplant's messages when a log was opened.
+// Messages for operators about a log that was opened.
 
 #include "wire/tplog_writer.h"
 

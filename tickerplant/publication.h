@@ -8,7 +8,7 @@
 //
 //   - Rows of derived tables, such as bars. The rows that they are made of were published already,
 //     and a second wait would only make the bars older.
-//   - Rows for a subscriber that derives data, such as the aggregation engine. Nobody looks at them
+//   - Rows for a subscriber that derives data, such as the aggregation engine. Nobody looks at rows
 //     there. If it takes rows all the time, it is done when others get the batch; if it took them
 //     with the batch, it would work when every subscriber of the machine works.
 //
@@ -22,8 +22,8 @@
 //              number -1 = -1-0, then -5 = -1-4: the number of the last batch, complemented
 //
 // The negative number tells a subscriber with numbered upds that the rows belong to messages after
-// that batch (wire/position.h). This relies only on each table's rows being published in the order
-// of the log, in whatever messages; so a subscriber may have eager subscriptions beside others.
+// that batch (wire/position.h). This requires only that each table's rows are published in the
+// order of the log, so a subscriber may have eager subscriptions beside others.
 //
 // Without batches every row is published as soon as it is logged, in the order of the log, and no
 // subscription is eager.
@@ -82,13 +82,13 @@ class Publication {
   // Sends a message to each subscriber once. `message` has a frame.
   void Broadcast(const ByteBuffer& message);
 
-  // Messages of the log that have been published.
+  // Number of the log's messages that have been published.
   uint64_t published_seq() const { return published_seq_; }
   void set_published_seq(uint64_t seq) { published_seq_ = seq; }  // For a log just opened.
 
   std::vector<const Subscription*> SubscriptionsOf(size_t table) const;
   std::vector<Outlet*> Outlets() const;  // Each once.
-  // Returns a bound on the number of outlets. Cost: none.
+  // Returns an upper bound on the number of outlets. Cost: O(1).
   size_t outlets_max() const { return batched_.Outlets().size() + eager_.Outlets().size(); }
   uint64_t published_messages() const {
     return batched_.published_messages() + eager_.published_messages();

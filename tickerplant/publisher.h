@@ -37,7 +37,7 @@ class Outlet {
   virtual void Flush() = 0;
   // Bytes that were queued and that the subscriber's socket has not taken yet.
   virtual size_t queued_bytes() const { return 0; }
-  virtual uint64_t sent_bytes() const { return 0; }  // Bytes that it has taken.
+  virtual uint64_t sent_bytes() const { return 0; }  // Bytes that the socket has taken.
   virtual void Close(const absl::Status& /*why*/) {}
   virtual std::string name() const { return {}; }  // For logs.
 };
@@ -68,7 +68,7 @@ class Publisher {
   void Remove(const Outlet* outlet);
   void Remove(const Outlet* outlet, size_t table);
   std::span<const Subscription> SubscriptionsOf(size_t table) const;
-  // All outlets in the order of their first subscription, in which they are also sent to.
+  // All outlets, in the order of their first subscription. Messages are sent to them in this order.
   const std::vector<Outlet*>& Outlets() const { return outlets_; }
 
   // Adds rows that fit the table's schema. `owner` keeps the batch's bytes alive; if it is nullptr,
@@ -100,7 +100,7 @@ class Publisher {
   uint64_t published_messages_ = 0;
 };
 
-// The empty table that `.u.sub` answers: keyed if its schema is, else with `g#` on sym.
+// Returns the empty table that `.u.sub` answers: keyed if its schema is, else with `g#` on sym.
 Value EmptyTable(const Schema& schema);
 
 }  // namespace tickstack::tickerplant

@@ -38,7 +38,7 @@ namespace tickstack::tickerplant {
 // be opened, and `listener` has its sockets. If it has ended meanwhile, `listener` stays as it is.
 // Blocks, also while that tickerplant ends a day. Errors: those of wire::TakeOver::Begin;
 // kFailedPrecondition if that tickerplant writes another log than `options` say, or has logged rows
-// that do not fit the schemas. It continues then.
+// that do not fit the schemas. After such an error, that tickerplant continues.
 absl::StatusOr<std::unique_ptr<wire::TakeOver>> TakePlace(const TickerplantOptions& options,
                                                           const DayClock& day, const Clock* clock,
                                                           wire::ListenerOptions& listener);
@@ -46,14 +46,14 @@ absl::StatusOr<std::unique_ptr<wire::TakeOver>> TakePlace(const TickerplantOptio
 // Gives the place of a running tickerplant away.
 class Holder {
  public:
-  // All must outlive this. `end` is called when the process must end: OK if the successor accepts
-  // clients.
+  // `server` and `service` must outlive this. `end` is called when the process must end: OK if the
+  // successor accepts clients.
   Holder(wire::Server* server, TickerplantService* service, std::function<void(absl::Status)> end)
       : server_(server), service_(service), end_(std::move(end)) {}
 
-  // Waits for a successor from here on. Logs a warning if that is impossible.
+  // Waits for a successor from now on. Logs a warning if that is impossible.
   void Offer(wire::EventLoop& loop);
-  // Offers when the process at the other end of `taken` has ended.
+  // Calls Offer when the process at the other end of `taken` has ended.
   void OfferAfter(wire::EventLoop& loop, std::unique_ptr<wire::TakeOver> taken);
 
  private:

@@ -50,8 +50,7 @@ struct TickerplantOptions {
   // In batch mode, publishes without waiting for the timer once this many bytes are pending.
   size_t publish_bytes = size_t{1} << 20;
   // Unsent bytes above which a subscriber gets its rows from the log until it has caught up
-  // (catch_up.h). Many subscribers share kLiveQueuesBytes. 0: its rows are queued without a bound
-  // here.
+  // (catch_up.h). Many subscribers share kLiveQueuesBytes. 0: only the connection limits the queue.
   size_t live_queue_bytes = size_t{4} << 20;
 };
 
@@ -59,7 +58,7 @@ struct TickerplantCounters {
   uint64_t upds = 0;             // Accepted.
   uint64_t rows = 0;             // Rows of the accepted upds.
   uint64_t upds_refused = 0;     // Answered with an error.
-  uint64_t rows_duplicated = 0;  // Numbered rows that were logged before, dropped.
+  uint64_t rows_duplicated = 0;  // Numbered rows that were dropped, as they were logged before.
   uint64_t log_retries = 0;      // Commits that found the disk full.
   uint64_t fell_behind = 0;      // Times that a subscriber fell behind.
 };
@@ -81,7 +80,7 @@ class Tickerplant {
   // Stages `(verb; `table; x)`. `owner` keeps the body alive. kInvalidArgument if it does not fit;
   // the message begins with q's word for the error: `type`, `length` or the unknown table's name.
   // `allowed`, if not null, says of each table whether the sender may publish to it: if not,
-  // kPermissionDenied, with the table's name. Cost of that: a bit test.
+  // kPermissionDenied, with the table's name. The check costs a bit test.
   absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner,
                         const std::vector<bool>* allowed = nullptr);
   // Stages `(verb; `feed; row; `table; x)`. Drops rows that were logged before. kInvalidArgument
@@ -100,12 +99,14 @@ class Tickerplant {
   // Publishes everything that is logged.
   void Publish();
 
-  // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the position
-  // that FindValue returns next is exact. kNotFound, with the table's name, for an unknown table.
+  // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the log
+  // position that the subscriber is told next is exact. kNotFound, with the table's name, for an
+  // unknown table.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
   void Unsubscribe(const Outlet* outlet);
 
-  // Send queues of all live subscribers together, and the share of one that is always allowed.
+  // Limit on the send queues of all live subscribers together. Each may always have
+  // kLiveQueueBytesMin.
   static constexpr size_t kLiveQueuesBytes = size_t{32} << 20;
   static constexpr size_t kLiveQueueBytesMin = size_t{128} << 10;
   // Subscribers that get their rows from the log.
@@ -126,9 +127,9 @@ class Tickerplant {
   size_t subscribers() const { return publication_.Outlets().size() + catch_up_.size(); }
 
   // Ends the day if it is over: publishes, broadcasts `.u.end` and opens the next log. Returns true
-  // if it did. Does nothing while rows are staged. If the clock has jumped by more than a day,
-  // waits for kJumpHeldNs, because the clock may be corrected and a day that has begun cannot be
-  // undone. After an error the old day continues.
+  // if the day has ended. Does nothing while rows are staged. If the clock has jumped by more than
+  // a day, waits for kJumpHeldNs, because the clock may be corrected and a day that has begun
+  // cannot be undone. After an error the old day continues.
   static constexpr int64_t kJumpHeldNs = 30 * kNsPerSecond;
   absl::StatusOr<bool> RollIfDue();
   // True if RollIfDue would end the day now.

@@ -50,8 +50,8 @@ struct TickerplantMainOptions {
 
 // Runs until SIGTERM or SIGINT; then takes what feeds have sent, logs and publishes it, and gives
 // subscribers time to read it. Returns 0; wire::kExitHandedOver if another process has taken its
-// place; 1 if the log could not be opened or failed. Blocks;
-// uses the calling thread, one that writes the log behind it, and one more if fsync is by interval.
+// place; 1 if the log could not be opened or failed. Blocks. Uses the calling thread, one that
+// starts the write-out of log pages, and one more if fsync is by interval.
 int RunTickerplant(const TickerplantMainOptions& options);
 
 }  // namespace tickstack::tickerplant

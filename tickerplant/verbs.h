@@ -1,10 +1,10 @@
 #pragma once
 
-// What a client can ask of the tickerplant. Each verb is one row of a table in verbs.cc, and each
+// The requests that the tickerplant answers. Each verb is one row of a table in verbs.cc, and each
 // value one row of a table in values.cc. docs/protocol.md says what they mean, and wire/protocol.h
 // has their names.
 //
-// To add a verb, add its name to wire/protocol.h, a row and a handler here, and a line to
+// To add a verb, add its name to wire/protocol.h, a row to verbs.cc, a handler here, and a line to
 // docs/protocol.md.
 //
 // Threads: the service's loop.
@@ -28,7 +28,7 @@ struct TickerplantService::Verb {
   enum class Answer : uint8_t {
     kResult,          // Sync: the result or an error. Async: nothing.
     kLogged,          // Sync: `::` once the rows are logged, or an error. Async: nothing.
-    kLoggedOrRefused  // The same, but an async message whose rows are refused gets `.u.err`.
+    kLoggedOrRefused  // As kLogged, but an async message whose rows are refused gets `.u.err`.
   };
 
   // The right that a sender needs. A handler that takes tables checks those, too.
@@ -40,8 +40,8 @@ struct TickerplantService::Verb {
   size_t arguments_max;  // `f[]` has one argument, the generic null.
   Answer answer;
   Needs needs;
-  // The handler, one of two: rows are staged as the bytes that arrived, and every other verb is
-  // called with its arguments.
+  // The handler. Verbs with rows have `stage`, which takes the bytes that arrived; all others have
+  // `call`, which takes decoded arguments.
   absl::Status (TickerplantService::*stage)(wire::Connection& sender,
                                             std::span<const std::byte> body,
                                             const std::shared_ptr<const void>& owner);
@@ -58,7 +58,8 @@ class TickerplantService::Verbs final : public query::Environment {
 
   // Returns the verb with this name if it stages rows, else nullptr. Cost: a few comparisons.
   static const Verb* FindRows(std::string_view name);
-  static bool IsWithoutRows(std::string_view name);  // False for a name that is no verb's.
+  // True for a verb that stages no rows; false for an unknown name.
+  static bool IsWithoutRows(std::string_view name);
 
   Verbs(TickerplantService& service, wire::Connection& sender)
       : service_(service), sender_(sender), access_(sender) {}

@@ -8,9 +8,9 @@
 
 namespace tickstack::wire {
 
-// Where a process listens or is found: `host:port`, `:port` (this machine), `tcps://host:port` with
-// TLS, `unix:PATH`, or `unix:@NAME` for Linux' abstract sockets (kdb+ listens on
-// `unix:@/tmp/kx.PORT`).
+// An address on which a process listens, or to which clients connect: `host:port`, `:port` (this
+// machine), `tcps://host:port` with TLS, `unix:PATH`, or `unix:@NAME` for an abstract socket of
+// Linux (kdb+ listens on `unix:@/tmp/kx.PORT`).
 struct Address {
   std::string host;       // Empty for a Unix socket.
   uint16_t port = 0;      // 0 when listening: the kernel chooses.
@@ -22,6 +22,7 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
+// kInvalidArgument if the text is none of these.
 absl::StatusOr<Address> ParseAddress(std::string_view text);
 
 }  // namespace tickstack::wire

@@ -56,7 +56,8 @@ class Client {
 };
 
 // Connects, sends one request and waits at most `timeout` for the answer. For command-line tools
-// and tests. kUnavailable if there is no answer; kUnknown with q's error text.
+// and tests. kUnavailable if there is no answer; kUnknown, with q's error text, if the answer is an
+// error.
 absl::StatusOr<Value> Ask(const Address& address, const Value& request,
                           std::chrono::milliseconds timeout, const ClientOptions& options = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Encodes a value as a message. The codec of values is table/codec.h, because files have the same
-// bytes; its names are also available in wire.
+// Encodes a value as a message. table/codec.h encodes the value itself, because files contain the
+// same bytes. Its names are also available in namespace wire.
 
 #include "base/byte_buffer.h"
 #include "table/codec.h"

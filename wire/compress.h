@@ -21,17 +21,17 @@ namespace tickstack::wire {
 inline constexpr size_t kCompressBytesMin = 2000;
 
 // Returns the compressed form of a whole little-endian message, identical to that of kdb+. nullopt
-// if it is not below half the size, or is 2 GiB or longer.
+// if it is not shorter than half the message, or if the message is 2 GiB or longer.
 std::optional<ByteBuffer> Compress(std::span<const std::byte> message);
 
 // Returns the uncompressed length, header included, that a whole compressed message declares.
 // kInvalidArgument if it is not a compressed message, or the length is impossible.
 absl::StatusOr<uint32_t> DeclaredBytes(std::span<const std::byte> message);
 
-// Returns the whole uncompressed message, with its header rewritten, of a whole compressed one in
-// either byte order. kInvalidArgument if it is not a compressed message, or if its stream does not
-// yield exactly the declared bytes. kResourceExhausted if it declares more than max_bytes. Memory:
-// grows with what the stream yields, at most some 250 times the bytes of `message`.
+// Decompresses a whole message in either byte order. Returns a whole message, whose header says
+// that it is not compressed. kInvalidArgument if it is not a compressed message, or if its stream
+// does not yield exactly the declared bytes. kResourceExhausted if it declares more than max_bytes.
+// Memory: grows with what the stream yields, at most some 250 times the bytes of `message`.
 absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes);
 
 }  // namespace tickstack::wire

@@ -1,10 +1,10 @@
 #pragma once
 
 // The loop that owns a thread's connections and timers: Boost.Asio's io_context behind a small
-// interface, so that only wire/ compiles Asio. Whatever is created on a loop is used on the thread
-// that runs it; only Post and Stop may be called from other threads.
+// interface, so that only wire/ compiles Asio. Objects that are created on a loop are used on the
+// thread that runs it; only Post and Stop may be called from other threads.
 //
-// What runs on a loop takes its time, timers and connections from the loop, so that a test can
+// Code that runs on a loop takes its time, timers and connections from the loop, so that a test can
 // replace them: see wire/simulation.h.
 
 #include <chrono>

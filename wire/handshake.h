@@ -12,8 +12,8 @@
 
 namespace tickstack::wire {
 
-// What a client sends first: `user:password`, a capability byte, NUL. Old clients leave out the
-// capability, and some the colon.
+// The login that a client sends first: `user:password`, a capability byte, NUL. Old clients leave
+// out the capability, and some the colon.
 struct Credentials {
   std::string user;
   std::string password;
@@ -25,13 +25,14 @@ void Wipe(std::string& text);
 
 inline constexpr size_t kMaxHandshakeBytes = 4096;
 
-// `text` is everything before the NUL.
+// Parses a login; `text` is everything before the NUL.
 Credentials ParseCredentials(std::string_view text);
 // Returns the credentials with capability and NUL, ready to send.
 std::string FormatCredentials(const Credentials& credentials);
 
 // Does the client's side of the handshake on a connected transport. `done` gets the capability that
-// the server answered; asio::error::eof means that it refused. Closing the transport ends it.
+// the server answered; asio::error::eof means that it refused. Closing the transport ends the
+// handshake.
 void LogIn(std::shared_ptr<Transport> transport, const Credentials& credentials,
            absl::AnyInvocable<void(const Transport::ErrorCode&, uint8_t capability)> done);
 

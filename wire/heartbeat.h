@@ -1,12 +1,12 @@
 #pragma once
 
-// Tells the parent of a process that it answers, and then, for as long as it does, that its event
-// loop still runs. A process whose loop hangs, in a deadlock or an endless loop, falls silent and
-// is restarted, as if it had died.
+// Tells the parent of a process once that the process answers, and from then on at intervals that
+// its event loop still runs. A process whose loop hangs, in a deadlock or an endless loop, falls
+// silent and is restarted, as if it had died.
 //
 //   parent          answers      is alive                    what the parent does
 //   tickstack up    "ready\n"    "alive\n"                   cli/supervisor.h
-//                   on --ready-fd, the second every --heartbeat-ms
+//                   both on --ready-fd, the second every --heartbeat-ms
 //   systemd         READY=1      WATCHDOG=1 twice in         Type=notify, WatchdogSec=
 //                                WatchdogSec
 //
@@ -23,8 +23,8 @@ namespace tickstack::wire {
 // Threads: the loop's.
 class Heartbeat {
  public:
-  // Reports that the process answers, and begins to beat. Takes the ready descriptor of `listener`,
-  // and closes it if no heartbeats were requested.
+  // Reports that the process answers, and starts the heartbeats. Takes the ready descriptor of
+  // `listener`, and closes it if no heartbeats were requested.
   Heartbeat(EventLoop& loop, ListenerOptions& listener);
   // Reports to the service manager that the process stops.
   ~Heartbeat();

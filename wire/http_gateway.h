@@ -36,15 +36,16 @@ struct HttpOptions {
   // Unread bytes that each client may have in addition to max_unsent_bytes.
   static constexpr size_t kFreeUnsentBytes = size_t{64} << 10;
 
-  // A further session replaces the oldest that has sent no request yet, or is refused.
+  // Beyond this number, a new session replaces the oldest one that has sent no request yet. If
+  // there is none, the new session is refused.
   size_t max_sessions = 256;
-  size_t max_request_bytes = size_t{1} << 20;      // Bytes of a body or frame; a head has 64 KiB.
-  size_t max_answer_bytes = size_t{64} << 20;      // Bytes of an answer as IPC.
-  size_t max_unsent_bytes = size_t{512} << 20;     // Sum of all unread answers.
+  size_t max_request_bytes = size_t{1} << 20;      // Limit of a body or frame; a head: 64 KiB.
+  size_t max_answer_bytes = size_t{64} << 20;      // Limit of an answer as IPC.
+  size_t max_unsent_bytes = size_t{512} << 20;     // Limit of all unread answers together.
   std::chrono::milliseconds idle_timeout{60'000};  // Between two requests, or parts of a body.
   // Time from the first byte of a request, or from accepting the client, to the end of its head.
   std::chrono::milliseconds head_timeout{3'000};
-  // Origins whose pages may open WebSockets beside those of this process:
+  // Origins whose pages may open WebSockets, in addition to this process's own:
   // `https://grafana.example`.
   std::vector<std::string> web_socket_origins;
   // Answers /metrics, /healthz and /readyz (status_pages.h); nullptr: there are no such pages. Must

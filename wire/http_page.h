@@ -11,13 +11,14 @@
 
 namespace tickstack::wire {
 
-// Rows of a table, or lines of anything else, that a page shows. It gives the full number, and
-// links to all rows as CSV, JSON and text.
+// Number of a table's rows, or of another value's lines, that a page shows at most. The page states
+// the full number, and links to all rows as CSV, JSON and text.
 inline constexpr size_t kPageRows = 1000;
 
-// `query` is the question as it was asked. Cost: the shown rows. Threads: any.
+// Shows an answer below its query, which can be edited and asked again. Cost: O(shown rows).
+// Threads: any.
 std::string AnswerPage(std::string_view query, const Value& answer);
-// Shows an error, `what`, above the question, which can be edited and asked again.
+// Shows the error `what` in the same way.
 std::string ErrorPage(std::string_view query, std::string_view what);
 // Lists the tables that can be queried.
 std::string IndexPage(const std::vector<std::string>& tables);

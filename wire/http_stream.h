@@ -33,7 +33,7 @@ class HttpStream {
   Transport& transport() { return *transport_; }
   const std::shared_ptr<Transport>& shared_transport() const { return transport_; }
 
-  // What Beast requires of an AsyncStream.
+  // The members that Beast requires of an AsyncStream.
 
   executor_type get_executor() { return transport_->loop().context().get_executor(); }
 
@@ -91,7 +91,7 @@ class HttpStream {
   std::unique_ptr<Timer> deadline_;
 };
 
-// Beast calls these two when a WebSocket times out and when it ends.
+// Beast calls this when a WebSocket times out, and async_teardown when a WebSocket ends.
 inline void beast_close_socket(HttpStream& stream) { stream.Close(); }
 
 // Tells the client that nothing follows, drops what it still sends, and closes the stream.

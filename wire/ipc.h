@@ -23,8 +23,8 @@ enum class MessageKind : uint8_t { kAsync = 0, kSync = 1, kResponse = 2 };
 inline constexpr size_t kHeaderBytes = 8;
 inline constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 40) - 1;  // Limit of the header.
 
-// The capability byte of the handshake: what a peer can read. Both sides use the smaller of the
-// two.
+// The capability byte of the handshake: what a peer can read. Both sides use the smaller of their
+// two capabilities.
 inline constexpr uint8_t kCapabilityNone = 0;         // No compression, timestamp, timespan, guid.
 inline constexpr uint8_t kCapabilityCompression = 1;  // Compression, timestamp, timespan.
 inline constexpr uint8_t kCapabilityGuid = 3;         // Also guid. Messages below 2 GiB.

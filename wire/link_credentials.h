@@ -10,7 +10,7 @@
 namespace tickstack::wire {
 
 // Sets what links (ClientOptions::is_link) log in with. The function is called for each login, so
-// that whoever keeps the secret decides where it lies. Threads: before others start.
+// that the caller decides where the secret is kept. Call it before other threads start.
 void SetLinkCredentials(std::function<Credentials()> credentials);
 
 // Returns the credentials; nullopt if none were set. Threads: any.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What makes a process reachable: it listens at the configured address.
+// Options of the port on which a process listens.
 
 #include <memory>
 #include <optional>
@@ -43,14 +43,15 @@ struct ListenerOptions {
 // True if the listener answers HTTP: the value of `http`, or its default.
 bool AnswersHttp(const ListenerOptions& listener);
 
-// Returns the address at which clients of this machine find the listener: with TLS if it requires
-// that, and a loopback address if it listens at all of them.
+// Returns the address at which clients of this machine find the listener: with TLS if the listener
+// requires it, and a loopback address if it listens on all addresses.
 Address AddressOf(const ListenerOptions& listener);
 
 // True if only this machine can connect to a host of this name.
 bool IsLoopback(std::string_view host);
 
-// Returns kFailedPrecondition if other machines could connect and everyone might log in.
+// Returns kFailedPrecondition if other machines could connect and everyone may log in, unless
+// `insecure` is set or every client needs a certificate.
 absl::Status CheckReach(const ListenerOptions& listener);
 
 // Errors: those of Server::Listen and CheckReach.

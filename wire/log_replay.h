@@ -34,8 +34,8 @@ class LogReplay {
   std::unique_ptr<TplogReader> reader_;
 };
 
-// Replays a part of a log that came over the wire: whole messages back to back. kDataLoss if they
-// are not whole.
+// Replays a part of a log that came over the wire: whole messages back to back. Stops when the
+// state's position is `end_seq`. kDataLoss if the messages are not whole.
 absl::Status ReplayBytes(std::span<const std::byte> messages, SubscribedState& state,
                          uint64_t end_seq);
 

@@ -30,8 +30,8 @@ class MemoryNetwork final : public Network {
   absl::StatusOr<std::unique_ptr<Transport>> Connect(EventLoop& loop, const Address& address,
                                                      Transport::Waited done) override;
 
-  // Sets how many bytes of one direction of a connection may be unread: a writer waits above.
-  // Default: kUnreadBytesMax. Holds for connections that are made later.
+  // Sets how many bytes may be unread in one direction of a connection; beyond it, the writer
+  // waits. Default: kUnreadBytesMax. Applies only to connections that are made later.
   void set_unread_bytes_max(size_t bytes) { unread_bytes_max_ = bytes; }
 
   struct End;  // One side of a connection.

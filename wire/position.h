@@ -11,10 +11,10 @@
 //                              ^ connection lost after 300 rows of quote: seq() is 4, and the first
 //                                300 rows of quote in the log from message 4 on have been taken
 //
-// This relies only on the rows of each table being published in the order of the log, in whatever
-// messages. A table may therefore be published ahead of others, as soon as its rows are logged.
-// Such an upd has the complement of the last publication's number, `-1 - 4`: that publication is
-// complete, and these rows belong to later messages:
+// This requires only that each table's rows are published in the order of the log. Messages may
+// divide them differently. A table may therefore be published ahead of others, as soon as its rows
+// are logged. Such an upd has the complement of the last publication's number, `-1 - 4`: that
+// publication is complete, and these rows belong to later messages:
 //
 //   log        0   1   2   3 | 4   5   6   7 | 8 ...         message 5: 10 rows of trade_minute
 //   published  seq 4    ~4 (5)               | seq 8
@@ -36,21 +36,22 @@ class Position {
   // Every message of the log before this one has been taken.
   uint64_t seq() const { return seq_; }
 
-  // Returns a message such that no taken row belongs to it or a later one; UINT64_MAX if not known.
+  // Returns a message number such that all taken rows belong to earlier messages; UINT64_MAX if
+  // none is known.
   uint64_t FurthestSeq() const;
 
-  // Takes note of a published upd with `rows` rows and number `seq`, which is negative if its table
-  // is ahead. False if `seq` is not after earlier ones, so that the tickerplant must be another
+  // Records a published upd with `rows` rows and number `seq`, which is negative if its table is
+  // ahead. False if `seq` is lower than earlier ones, which means that the tickerplant is another
   // one.
   bool OnPublished(std::string_view table, uint64_t rows, int64_t seq);
 
-  // Message seq() of the log has `rows` rows of `table`. Returns how many of them, from the first
-  // on, have been taken already. Must be followed by OnReplayed.
+  // `rows` is the number of rows of `table` in log message seq(). Returns how many of them, from
+  // the first on, have been taken already. Must be followed by OnReplayed.
   uint64_t RowsHere(std::string_view table, uint64_t rows);
-  // Takes note that message seq() has been replayed.
+  // Records that message seq() has been replayed.
   void OnReplayed() { ++seq_; }
-  // The replay is complete, and upds from log message `seq` on will be published. False if rows
-  // were taken that the log does not have.
+  // Records that the replay is complete, and that upds from log message `seq` on will be published.
+  // False if rows were taken that the log does not have.
   bool OnCaughtUp(uint64_t seq);
 
   void Reset() { *this = Position(); }

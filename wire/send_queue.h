@@ -1,7 +1,7 @@
 #pragma once
 
-// What a connection has to send, in order: copies of small pieces, spans over memory of others, and
-// streams that make their bytes when they are reached.
+// The bytes that a connection has to send, in order: copies of small pieces, spans over memory that
+// others own, and streams that produce their bytes when it is their turn.
 
 #include <boost/system/error_code.hpp>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace tickstack::wire {
 
-// Bytes to send, and their owner, which is released after they were sent.
+// Bytes to send, and their owner, which is released after the bytes are sent.
 struct Segment {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -32,8 +32,9 @@ class SendQueue {
   void Append(std::span<const Segment> segments);
   void Append(std::unique_ptr<MessageStream> stream);
 
-  // Writes what the transport accepts, at most kTurnBytes and one more piece, and adds the number
-  // to `sent_bytes`. Returns would_block if bytes are left: call again when it is writable.
+  // Writes what the transport accepts, and stops once it has written kTurnBytes. Adds the number of
+  // bytes to `sent_bytes`. Returns would_block if bytes are left: call again when the transport is
+  // writable.
   boost::system::error_code WriteTo(Transport& transport, uint64_t* sent_bytes);
 
   void Clear();
@@ -55,7 +56,7 @@ class SendQueue {
 
   std::deque<Entry> queue_;
   size_t bytes_ = 0;
-  // Small segments are gathered here. It is never moved once it is referenced.
+  // Small segments are gathered here. The buffer is not reallocated while a segment refers to it.
   std::shared_ptr<ByteBuffer> staging_;
 };
 

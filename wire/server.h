@@ -25,15 +25,16 @@ class ServerHandler : public ConnectionHandler {
 
 struct ServerOptions {
   ConnectionOptions connection;
-  size_t max_connections = 1024;  // Clients that have logged in.
+  size_t max_connections = 1024;  // Limit on clients that have logged in.
   // Time from accepting a client until its credentials have arrived, however many reads that takes.
   std::chrono::milliseconds handshake_timeout{3'000};
   // Time that the authenticator has for its verdict.
   std::chrono::milliseconds verdict_timeout{10'000};
-  // Clients whose login is incomplete. They do not count against max_connections. When there is one
-  // more, the oldest is closed, so that silent clients cannot keep others out.
+  // Limit on clients whose login is incomplete. They do not count against max_connections. When
+  // there is one more, the oldest of them is disconnected, so that silent clients cannot keep
+  // others out.
   size_t max_pending_logins = 256;
-  // Decides who may log in; nullptr: everyone. A login that it has not decided is incomplete.
+  // Decides who may log in; nullptr: everyone. A login is incomplete until it has decided.
   std::shared_ptr<Authenticator> authenticator;
   // True if clients that begin with an HTTP request get pages and WebSockets on the same port.
   bool http = true;
@@ -59,8 +60,8 @@ class Server {
   // Accepts clients of one more listener.
   void AlsoAdopt(std::unique_ptr<Listener> listener);
   void StopAccepting();
-  // Stops accepting, but clients that connect wait in the listeners' queues. The result is for
-  // another process, and in the order in which the listeners were added.
+  // Stops accepting, but clients that connect wait in the listeners' queues. Returns the listeners,
+  // in the order in which they were added, for another process.
   std::vector<std::unique_ptr<DetachedListener>> ReleaseListeners();
   std::vector<std::shared_ptr<Connection>> Connections() const;
 

@@ -12,7 +12,7 @@
 
 namespace tickstack::wire {
 
-// An Address in the form of the socket calls.
+// An Address in the form that socket calls take.
 class SocketAddress {
  public:
   int family() const { return storage_.ss_family; }
@@ -30,7 +30,7 @@ class SocketAddress {
 absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
 
 PeerName PeerNameOf(int socket);
-// True for a Unix socket, and for one that is bound to a loopback address.
+// True for a Unix socket, and for a TCP socket that is bound to a loopback address.
 bool IsOnLoopback(int socket);
 uint16_t LocalPortOf(int socket);  // 0 if it has none.
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// TCP and Unix sockets over Asio: the network of the processes. With listen_on.h, which makes
-// sockets for child processes, and hand_over.h, which passes them to a successor, the only part of
-// wire/ that sees descriptors.
+// TCP and Unix sockets over Asio: the network of the processes. In wire/, only three parts handle
+// descriptors: this one, listen_on.h, which makes sockets for child processes, and hand_over.h,
+// which passes them to a successor.
 
 #include <memory>
 #include <utility>
@@ -28,10 +28,10 @@ class SocketNetwork final : public Network {
 // kInvalidArgument if it does not listen; the descriptor is then left open.
 absl::StatusOr<std::unique_ptr<Listener>> AdoptListener(EventLoop& loop, int descriptor);
 
-// Returns the socket of a listener that was detached from a SocketNetwork's.
+// Returns the socket of a detached listener that a SocketNetwork had made.
 OwnedFd DescriptorOf(std::unique_ptr<DetachedListener> listener);
 
-// Two ends of a stream inside this process. kUnavailable if no descriptor is left.
+// Returns the two ends of a stream inside this process. kUnavailable if no descriptor is left.
 absl::StatusOr<std::pair<std::unique_ptr<DetachedTransport>, std::unique_ptr<DetachedTransport>>>
 MakeSocketPair();
 

@@ -22,7 +22,7 @@ namespace tickstack::wire {
 struct LogIdentity {
   std::string path;                           // Empty if there is no log.
   std::optional<uint32_t> first_message_crc;  // CRC of its bytes; nullopt if not known yet.
-  uint32_t cuts = 0;  // Power cuts that had shortened the log by then: `.u.cuts`.
+  uint32_t cuts = 0;  // Power cuts known to have shortened the log: see `.u.cuts`.
   friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
 };
 
@@ -30,13 +30,13 @@ struct SubscriptionCounters {
   std::atomic<uint64_t> connected{0};         // 1 while connected to the tickerplant.
   std::atomic<uint64_t> live{0};              // 1 while upds are taken as they are published.
   std::atomic<uint64_t> messages_missing{0};  // Log messages that could not be read.
-  std::atomic<uint64_t> starts_over{0};       // The state was emptied to replay another log.
+  std::atomic<uint64_t> starts_over{0};  // Times that the state was emptied to replay another log.
 };
 
 enum class LiveOutcome : uint8_t {
   kTaken,       // Accepted, or refused and counted.
   kDayEnded,    // The state is empty; the next upd belongs to the next log.
-  kOutOfOrder,  // Its number is lower than an earlier one: subscribe again.
+  kOutOfOrder,  // The upd's number is lower than an earlier one: subscribe again.
 };
 
 class SubscribedState {
@@ -48,10 +48,10 @@ class SubscribedState {
   // Receives a message that the tickerplant published: (`upd; `table; x) with or without a number,
   // or (`.u.end; date).
   virtual LiveOutcome OnLive(std::span<const std::byte> body) = 0;
-  // Receives message position().seq() of the log, and calls Position::OnReplayed. Any verb is an
-  // upd.
+  // Receives message position().seq() of the log, and calls Position::OnReplayed. A message with
+  // any verb counts as an upd.
   virtual void OnLogged(std::span<const std::byte> body) = 0;
-  // Empties the state and its position: another log follows.
+  // Empties the state and resets its position, because another log follows.
   virtual void StartOver() = 0;
   virtual Position& position() = 0;
   virtual SubscriptionCounters& subscription() = 0;
@@ -59,19 +59,19 @@ class SubscribedState {
   // The log that position() belongs to, as far as it is known.
   virtual const LogIdentity& log() const = 0;
   virtual void SetLog(LogIdentity log) = 0;
-  // Returns the least number of messages of a log that position() can belong to. It is above
-  // position().seq() if a part of the state has to be filled again from the start of the log.
+  // Returns how many messages a log must have if position() belongs to it. This is more than
+  // position().seq() while a part of the state has to be filled again from the start of the log.
   virtual uint64_t LeastLogSeq() { return position().seq(); }
-  // Returns a message such that no row of the state belongs to it or a later one. Differs from
-  // Position::FurthestSeq while a part of the state is being filled again.
+  // Returns a message number such that all rows of the state belong to earlier messages. Differs
+  // from Position::FurthestSeq while a part of the state is being filled again.
   virtual uint64_t FurthestSeq() { return position().FurthestSeq(); }
   // True if position() and log() may come from an earlier process. Then the subscriber asks for the
   // log's first message, to identify the log.
   virtual bool OutlivesProcess() const { return false; }
 
-  // From now on OnLive follows the log without a gap.
+  // Called when the replay is complete: from now on OnLive continues the log without a gap.
   virtual void OnReplayDone() {}
-  // Every message of one read has been delivered.
+  // Called when every message of one read has been delivered.
   virtual void OnDrained() {}
 };
 

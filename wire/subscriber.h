@@ -132,7 +132,7 @@ class Subscriber : public ClientHandler {
   bool schemas_known_ = false;  // True if this connection was asked for the schemas of all tables.
   std::string log_path_;        // The log that the state follows; empty: not known.
   bool log_known_ = false;      // True if position and log_path_ belong together.
-  bool reopened_ = false;       // True if they were restored and no log was entered since.
+  bool reopened_ = false;       // True if both were restored and no log was entered since.
   bool identifying_ = false;
   std::vector<uint64_t> cuts_;  // The tickerplant's `.u.cuts`.
 

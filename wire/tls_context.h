@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-// OpenSSL's types, so that its headers stay in the sources.
+// OpenSSL's types, declared here so that only sources include its headers.
 struct ssl_st;
 struct ssl_ctx_st;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the log share: a temporary folder, messages, and small changes to files.
+// Helpers for tests of the log: a temporary folder, messages, and small changes to files.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

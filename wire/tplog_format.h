@@ -1,8 +1,8 @@
 #pragma once
 
 // The layout of the tickerplant log and its sidecar index: docs/formats.md has a drawing and an
-// example in hex. Writer, reader, check and repair share these constants, and `tickstack --version`
-// shows the version; nothing else uses them.
+// example in hex. Everything that reads or writes logs shares these constants. `tickstack
+// --version` shows the index's version.
 
 #include <array>
 #include <cstddef>
@@ -20,8 +20,7 @@ inline constexpr std::array<std::byte, kTplogHeaderBytes> kTplogHeader = {
     std::byte{0xff}, std::byte{0x01}, std::byte{0}, std::byte{0},
     std::byte{0},    std::byte{0},    std::byte{0}, std::byte{0}};
 
-// No message is longer. A larger count is damage: reading stops there instead of allocating memory
-// for it.
+// The longest message. A larger count is damage: reading stops there instead of allocating memory.
 inline constexpr uint64_t kTplogMessageBytesMax = uint64_t{1} << 31;
 
 inline std::string TplogIndexPath(std::string_view log_path) {
@@ -51,8 +50,8 @@ enum class RecordKind : uint8_t {
   //   8 offset  8 first_seq  8 time_ns  4 messages  4 crc  4 bytes  4 source
   //   then per table 4 table  4 rows
   kBlock = 2,
-  // The same, replacing the block record right before it: the part of that block that was in the
-  // log when its writer was found dead.
+  // Replaces the block record right before it, and has the same fields. It describes the part of
+  // that block that was in the log when the next writer found it torn.
   kCutBlock = 3,
   // Rows that a feed had sent before this log began: 4 feed  4 table  8 rows.
   kProgress = 4,

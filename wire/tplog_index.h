@@ -50,7 +50,7 @@ struct IndexProgress {
   uint64_t rows = 0;
 };
 
-// The numbers of one kind of names.
+// The names of one kind (tables or feeds), and their numbers.
 class IndexNames {
  public:
   explicit IndexNames(uint32_t first_number) : first_number_(first_number) {}
@@ -73,7 +73,7 @@ struct IndexDictionary {
   IndexNames feeds{kSourceNone + 1};
 };
 
-// Encode records. `kind` of a block is kBlock or kCutBlock.
+// Append the encoded header or record to `out`. `kind` of a block is kBlock or kCutBlock.
 void AppendIndexHeader(ByteBuffer& out);
 void AppendNameRecord(NameKind kind, uint32_t number, std::string_view name, ByteBuffer& out);
 void AppendBlockRecord(RecordKind kind, const IndexBlock& block, ByteBuffer& out);
@@ -84,10 +84,10 @@ void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out);
 // the previous block.
 std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
 
-// `tail` ends an index, and one of its records seems to be torn. Returns what the tail was before
-// one bit of that record was flipped; nullopt if no single bit explains the tail, as in a record
-// that is torn. Cost: a checksum of the record for each of its bits; in records of more than 4 KiB,
-// only the bits of the head are tried.
+// `tail` is the end of an index, from a record on that seems to be torn. Returns the tail as it was
+// before one bit of that record was flipped; nullopt if no single bit explains it, so that the
+// record is really torn. Cost: a checksum of the record for each of its bits; in records of more
+// than 4 KiB, only the bits of the head are tried.
 std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail);
 
 // Reads an index from its beginning, record by record, also while a writer appends to it. Whatever
@@ -118,16 +118,16 @@ class TplogIndexReader {
   static TplogIndexReader OpenAt(std::shared_ptr<const File> file, uint64_t index_offset,
                                  uint64_t log_offset, uint64_t seq, IndexDictionary names);
 
-  // The next block or progress; nullopt at the end, where torn_bytes() says how much follows the
-  // last whole record: a part of a record, zeros, or both. Later calls continue if the index has
-  // grown. kDataLoss, naming the position: a record that is not the last does not match its
-  // checksum, or a record contradicts those before it.
+  // Returns the next block or progress; nullopt at the end. There, torn_bytes() says how much
+  // follows the last whole record: a part of a record, zeros, or both. Later calls continue if the
+  // index has grown. kDataLoss, naming the position, if a record that is not the last does not
+  // match its checksum, or if a record contradicts those before it.
   absl::StatusOr<std::optional<Record>> Next();
 
   // Moves back to before the record that Next returned last. At most once per Next.
   void Unread();
   void Rewind();
-  // Frees the window, which the next call reads again.
+  // Frees the buffer; the next call reads it again.
   void ReleaseMemory() { window_ = ByteBuffer(); }
 
   const File& file() const { return *file_; }
@@ -162,13 +162,14 @@ class TplogIndexReader {
   std::shared_ptr<const File> file_;
   IndexDictionary names_;
   Place at_;
-  Place before_;  // The record that Next returned last.
+  Place before_;  // Place of the record that Next returned last.
   uint64_t torn_bytes_ = 0;
   ByteBuffer window_;
   uint64_t window_offset_ = 0;  // File offset of the window's first byte.
 };
 
-// Add a record's counts to the totals; AddFeedRows adds only those of feeds.
+// Add a record's counts to the totals. AddFeedRows adds only the block's rows to the feed_rows of
+// its feed.
 void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddFeedRows(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals);

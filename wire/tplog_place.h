@@ -12,8 +12,8 @@
 
 namespace tickstack::wire {
 
-// The beginning of a message, in the log and in its index. The log's writer knows its end
-// (TplogWriter::End).
+// The beginning of a message, in the log and in its index. TplogWriter::End returns the place after
+// the last message.
 struct TplogPlace {
   uint64_t offset = 0;
   uint64_t seq = 0;

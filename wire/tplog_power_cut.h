@@ -9,9 +9,9 @@
 // its bytes match the checksum. What follows cannot be trusted byte for byte, and it is not known
 // which feed it came from. Feeds that number their rows send it again.
 //
-// Writers of dirty pages do not wait long: the kernel begins after 30 s. So a block that fails its
-// checksum and is older than the newest one by more than kLostNs was damaged in another way. It
-// stays where it is, and readers report it.
+// The kernel begins to write dirty pages after 30 s. So a block that fails its checksum, and is
+// older than the newest one by more than kLostNs, was damaged in another way. It stays where it is,
+// and readers report it.
 
 #include <cstdint>
 #include <string>
@@ -34,9 +34,10 @@ struct LostTail {
   uint64_t messages_damaged = 0;  // Messages of older blocks that do not match their checksums.
 };
 
-// Bytes before `synced` are known to have reached the disk: if they differ, they are damaged, not
-// lost. kDataLoss: the index is damaged there, or in a part that is too old to be lost in a power
-// cut, or its header is. Cost: reads both files once. Memory: one block.
+// Finds what a power cut has lost. Bytes before `synced` are known to have reached the disk: if
+// they differ, they are damaged, not lost. kDataLoss if the index is damaged before `synced`, in
+// its header, or in a part that is too old to be lost in a power cut. Cost: reads both files once.
+// Memory: one block.
 absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path,
                                       const TplogState::Bytes& synced);
 

@@ -19,7 +19,7 @@ namespace tickstack::wire {
 struct TplogMessage {
   uint64_t seq = 0;                 // Number of the message in the log, from 0.
   uint64_t offset = 0;              // Where it begins in the file.
-  std::span<const std::byte> body;  // One whole encoded value; PeekUpd and UpdDecoder read it.
+  std::span<const std::byte> body;  // One whole encoded value; see UpdDecoder in wire/upd.h.
 };
 
 struct TplogReaderOptions {

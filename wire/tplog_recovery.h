@@ -1,6 +1,6 @@
 #pragma once
 
-// Prepares a log for a writer: repairs the log and its index as the previous writer left them.
+// Prepares a log for a writer: repairs the log and the index that the previous writer left.
 
 #include <chrono>
 #include <cstdint>
@@ -36,13 +36,13 @@ struct RecoverOptions {
   std::chrono::nanoseconds lock_wait{0};  // As in TplogOptions.
 };
 
-// Recovers a log. TplogWriter::Open has the contract.
+// Recovers a log. The comment of TplogWriter::Open describes the result and the errors.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
 
-// `block` is a record of the index whose bytes the log lacks in part, and `counted` the messages
-// that the log has in its place. Returns true if they can be the first messages of the block. False
-// if they are as many as the block has, although in fewer bytes, or are of tables that it does not
-// have: then the writer died before it wrote the block, and a program that does not know the index
+// `block` is a record of the index, of whose bytes the log has only a part. `counted` are the
+// messages that the log has there. Returns true if these can be the block's first messages. Returns
+// false if they are as many as the block's but fewer bytes, or if their tables are not the block's.
+// Then the writer died before it wrote the block, and a program that does not know the index
 // continued the log.
 bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);

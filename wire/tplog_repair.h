@@ -33,16 +33,16 @@ struct TplogRepairReport {
   TplogTotals totals;                // Totals of the log or of FILE.repaired.
 };
 
-// Repairs a log and its index. Torn tails are cut off, that of the log to FILE.cut-OFFSET. A
+// Repairs a log and its index. Torn tails are cut off; the log's tail is kept in FILE.cut-OFFSET. A
 // damaged index is cut where the damage begins (to FILE.idx.cut-OFFSET) and rebuilt from there; a
 // missing one is rebuilt completely. The progress of feeds in the rebuilt part is not known.
 //
 // A log whose machine lost power while it was written is repaired as the next writer would do it
 // (tplog_power_cut.h).
 //
-// kUnavailable: a writer has the log open. kDataLoss: the log is damaged, not torn, and
-// skip_damaged is off; then nothing is changed. With it FILE and its index are not touched.
-// kInvalidArgument: FILE.repaired exists already.
+// kUnavailable: a writer has the log open. If the log is damaged in the middle, FILE and its index
+// are not changed: kDataLoss if skip_damaged is off, kInvalidArgument if it is on and FILE.repaired
+// exists already.
 absl::StatusOr<TplogRepairReport> RepairTplog(const std::string& path,
                                               const TplogRepairOptions& options);
 

@@ -61,7 +61,7 @@ class TplogScanner {
 };
 
 // Finds the next message after damage: returns the first offset after `offset` at which a complete
-// upd begins that starts with `prefix` (UpdPrefixOf). Cost: reads up to the rest of the log.
+// upd begins that starts with `prefix` (UpdPrefixOf). Cost: reads at most the rest of the log.
 absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t offset,
                                                      uint64_t log_bytes, std::string_view prefix);
 

@@ -11,7 +11,7 @@ namespace tickstack::wire {
 // Rows by table name.
 using TableRows = StringMap<uint64_t>;
 
-// What a log holds, counted by its index if there is one, else by reading the messages.
+// Counts of a log's contents, from its index if there is one, else from its messages.
 struct TplogTotals {
   uint64_t messages = 0;  // kdb+tick's `.u.j`: also the seq of the next message.
   // Where the next message begins: the length of a log without a torn tail.

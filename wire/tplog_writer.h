@@ -5,8 +5,8 @@
 // number of rows logged for each feed, so that a feed can resume exactly.
 //
 // The index is written ahead: the record of a block is in the index before the block's bytes are in
-// the log. So whenever the writer dies, each byte of the log is covered by a record, which tells
-// its source, or was never written. What Open may find at the tail:
+// the log. So whenever the writer dies, each byte that is in the log is covered by a record, which
+// tells its source. What Open may find at the tail:
 //
 //   log    ...block 7|block 8|blo            the write of block 9 was cut short
 //   index  ...record 7, record 8, record 9
@@ -45,8 +45,8 @@ struct TplogOptions {
   // Bytes of the log's end to keep in the page cache for subscribers that reconnect; the rest is
   // written out and dropped (base/write_behind.h).
   uint64_t cache_bytes = uint64_t{256} << 20;
-  // Rows of feeds from before this log, for the first log of a day: the feed_rows of the previous
-  // log. Used only if the log has no messages.
+  // The feed_rows of the previous day's log, with which the counts of a new log begin. Used only if
+  // the log has no messages.
   StringMap<TableRows> carried_progress;
   std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
   // Time to wait for a writer that still has the log, such as one that was just killed.
@@ -59,7 +59,7 @@ struct TplogBlock {
   // few large segments are cheaper than many small ones.
   std::span<const std::span<const std::byte>> segments;
   uint32_t messages = 0;
-  int64_t time_ns = 0;    // Time of arrival.
+  int64_t time_ns = 0;    // Time of arrival, ns since 2000.
   std::string_view feed;  // The feed that numbered the rows of all messages; empty: none.
 
   struct Rows {
@@ -69,7 +69,7 @@ struct TplogBlock {
   std::span<const Rows> rows;  // Row counts by table; each table once.
 };
 
-// What Open had to do.
+// Describes what Open found and did.
 struct TplogRecovery {
   bool created = false;              // There was no log.
   bool index_created = false;        // There was no index: the whole log was read and indexed.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The seam between connections and what carries their bytes. A Transport is a connected byte
-// stream; a Network connects and accepts them. Everything above this header, from Connection to the
-// WebSocket sessions, sees no descriptor and makes no socket call.
+// The interface between connections and the streams that carry their bytes. A Transport is a
+// connected byte stream; a Network connects and accepts them. Everything above this header, from
+// Connection to the WebSocket sessions, sees no descriptor and makes no socket call.
 //
 //   Connection, Client, Server, HttpStream
 //   ------------------------------------------- Transport, Listener, Network
@@ -10,7 +10,7 @@
 //
 // Costs a virtual call per read or write, never one per message or row.
 //
-// Threads: everything belongs to the thread of its loop, but for DetachedTransport.
+// Threads: everything belongs to the thread of its loop, except DetachedTransport.
 
 #include <boost/system/error_code.hpp>
 #include <chrono>

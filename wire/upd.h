@@ -41,19 +41,19 @@ enum class UpdForm : uint8_t { kColumns, kRow, kRows, kTable };
 // longer than the decoded bytes.
 struct RowsView {
   UpdForm form = UpdForm::kColumns;
-  std::span<const std::string_view> names;  // The columns' names of kTable, else empty.
+  std::span<const std::string_view> names;  // Column names of kTable; else empty.
   BatchView batch;
 };
 
 struct UpdView : RowsView {
   std::string_view verb;         // `upd`, `.u.upd`...: from a symbol, a string or a char.
-  std::string_view table;        // Likewise.
+  std::string_view table;        // From a symbol, a string or a char.
   std::span<const std::byte> x;  // The third item, encoded.
   std::optional<int64_t> seq;    // The fourth item if it is a long: see `.u.subx`.
 };
 
-// Decodes one upd after the other, and reuses its buffers, so that it allocates nothing after the
-// first few messages. Threads: one owner.
+// Decodes upds one after another. Reuses its buffers, so it allocates nothing after the first few
+// messages. Threads: one owner.
 class UpdDecoder {
  public:
   UpdDecoder();
@@ -74,7 +74,7 @@ class UpdDecoder {
   // form are copied once.
   absl::Status Decode(std::span<const std::byte> body, UpdView* out, size_t expected_columns = 0);
 
-  // The same for x alone: `x` is one encoded value, exactly.
+  // Decodes x alone in the same way. `x` must be exactly one encoded value.
   absl::Status DecodeX(std::span<const std::byte> x, RowsView* out, size_t expected_columns = 0);
 
  private:
@@ -87,7 +87,7 @@ class UpdDecoder {
 // the body.
 std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
 
-// Returns the second item of a body in the same way.
+// Returns the second item of a body, the table's name, in the same way.
 std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body);
 
 }  // namespace tickstack::wire

@@ -1,7 +1,7 @@
 #pragma once
 
 // Writes upd messages piece by piece, for the processes that send or log rows without building
-// values. What UpdDecoder (wire/upd.h) reads, this writes:
+// values. The format, which UpdDecoder (wire/upd.h) reads:
 //
 //   frame    8 bytes (wire/ipc.h); none in a log
 //   head     00 00 n  f5 verb 00  f5 table 00             a list of n items, or, of numbered rows,
@@ -31,8 +31,8 @@ inline constexpr size_t kVectorHeadBytes = 6;             // Type, attribute, co
 inline constexpr size_t kAtomHeadBytes = 1;               // Type.
 inline constexpr size_t kSeqBytes = 1 + sizeof(int64_t);  // A long.
 
-// Write the bytes before the elements of a vector, list or column, and return the place after them.
-// The caller has made room.
+// Writes the bytes before the elements of a vector or list, and returns the place after them. The
+// caller has made room.
 inline std::byte* PutVectorHead(std::byte* at, Type type, size_t count) {
   const auto number = static_cast<int32_t>(count);
   at[0] = static_cast<std::byte>(type);
@@ -40,7 +40,8 @@ inline std::byte* PutVectorHead(std::byte* at, Type type, size_t count) {
   std::memcpy(at + 2, &number, sizeof number);
   return at + kVectorHeadBytes;
 }
-// A single row is an atom, as kdb+ feeds send it, which is 5 bytes shorter.
+// Does the same for a column. A single row is an atom, as kdb+ feeds send it, which is 5 bytes
+// shorter.
 inline std::byte* PutColumnHead(std::byte* at, Type type, size_t rows) {
   if (rows != 1) return PutVectorHead(at, type, rows);
   at[0] = static_cast<std::byte>(-static_cast<int>(type));
@@ -48,7 +49,7 @@ inline std::byte* PutColumnHead(std::byte* at, Type type, size_t rows) {
 }
 
 // Appends the pieces of one message to a buffer, in the order of the methods; pieces that a message
-// does not have are left out. Checks nothing: the caller's counts are true.
+// does not have are left out. Checks nothing: the caller's counts must be right.
 class UpdEncoder {
  public:
   // `out` must outlive the encoder.
@@ -57,19 +58,19 @@ class UpdEncoder {
   // Leaves room for the frame, which EndFrame fills in.
   void BeginFrame() { out_.Extend(kHeaderBytes); }
 
-  // The head. `has_seq` if Seq follows x.
+  // Appends the head. `has_seq` must be true if Seq follows x.
   void Head(std::string_view verb, std::string_view table, bool has_seq = false);
   void NumberedHead(std::string_view feed, int64_t row, std::string_view table);
 
-  // The beginning of x: a list of columns, or a table of this schema. Each column follows.
+  // Append the beginning of x: a list of columns, or a table of this schema. The columns follow.
   void Columns(size_t columns) { VectorHead(Type::kList, columns); }
   void Table(const Schema& schema);
-  // The bytes before a column's elements, which the caller appends.
+  // Append the bytes before a column's elements. The caller appends the elements.
   void Column(Type type, size_t rows) { VectorHead(type, rows); }
   void ColumnOrAtom(Type type, size_t rows) {
     PutColumnHead(out_.Extend(rows == 1 ? kAtomHeadBytes : kVectorHeadBytes), type, rows);
   }
-  // The whole of x, as a list of columns.
+  // Appends all of x, as a list of columns.
   void Batch(const BatchView& batch);
 
   void Seq(int64_t seq) { Long(seq); }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Arranges the rows of an upd for a table: columns in the table's order, without rows that it has.
+// Arranges the rows of an upd for a table: columns in the table's order, without rows that the
+// table has already.
 //
 // Threads: one owner. Results are valid until the next call, and as long as the upd.
 
@@ -16,11 +17,11 @@ namespace tickstack::wire {
 
 class UpdRows {
  public:
-  // An upd that is a table names its columns; one that is a list has them by position.
-  // kInvalidArgument if it is a table that lacks a column of the schema; types and the number of
-  // columns are checked by CheckBatch.
+  // Returns the upd's columns in the schema's order: by name if the upd is a table, by position if
+  // it is a list. kInvalidArgument if the upd is a table that lacks a column of the schema. Types
+  // and the number of columns are checked by CheckBatch.
   absl::StatusOr<BatchView> Arrange(const Schema& schema, const UpdView& upd);
-  // kInvalidArgument if a column has fewer rows.
+  // Returns the batch without its first `rows` rows. kInvalidArgument if a column has fewer.
   absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);
 
  private:

@@ -12,13 +12,14 @@
 
 namespace tickstack::loadtest::report {
 
-// Returns nullptr if the stack has no such client, or the client no such query.
+// Returns a query of a client; nullptr if the stack has no such client, or the client no such
+// query.
 const RecordedQuery* FindQuery(const RecordedStack& stack, std::string_view client,
                                std::string_view query);
 
 // A class of clients and its queries. Clients of one name are one class, whatever stack they ask.
 struct ClientNames {
-  const RecordedClient* client;  // As the first stack that has it defines it.
+  const RecordedClient* client;  // From the first stack that has the class.
   std::vector<std::string> queries;
 };
 // Returns the classes of a test, in the order of the first stack that has each.

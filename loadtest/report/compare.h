@@ -10,8 +10,8 @@
 // The second comes from between stacks, if a run has several of a kind: how much they differ,
 // pooled for each figure over all kinds and both runs, since two stacks alone say little; or the
 // difference within the kind alone if that is larger. A figure that has neither spread is shown but
-// not judged. An example is the longest value: it is a single value, and nothing tells how much
-// that of the next run would differ.
+// not judged. An example is the longest value: it is a single value, and nothing tells how much the
+// next run's would differ.
 //
 // A change counts as a difference if it exceeds its spread times Student's t for a probability of
 // kFalsePositives divided by the number of judged figures (Bonferroni). So of a hundred comparisons

@@ -17,7 +17,7 @@
 
 namespace tickstack::loadtest::report {
 
-// Values, each with the number of the slice of time that it fell into.
+// Values, each with the number of its slice of time.
 struct SlicedValues {
   std::vector<float> values;
   std::vector<uint32_t> slices;

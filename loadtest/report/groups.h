@@ -22,8 +22,8 @@ struct Group {
 // True for `dram`, and for `dram:2` with its count of rdbs.
 bool IsDram(std::string_view placement);
 
-// True if the tier beside DRAM is a tmpfs, which is DRAM, too. Simulated tiers are not counted: the
-// model decides about them.
+// True if the tier beside DRAM is a tmpfs, which is DRAM, too. Always false for simulated tiers,
+// whose speed a model determines.
 bool IsOnTmpfs(const RecordedStack& stack);
 
 // Returns the groups in the order of their first stacks, except that DRAM, the baseline, is first.

@@ -7,7 +7,7 @@
 
 namespace tickstack::loadtest::report {
 
-// What a monitor measures, in the order of all tables and files.
+// The durations that a monitor measures, in the order of all tables and files.
 enum Metric : uint8_t { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery };
 inline constexpr size_t kMetrics = 6;
 // The names in files.

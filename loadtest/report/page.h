@@ -13,8 +13,8 @@ namespace tickstack::loadtest {
 
 // Writes DIR/report.html from DIR/summary.json, environment.json and samples.csv, and replaces an
 // existing one. Cost: one pass over the samples, some MiB of memory. Errors: kNotFound if a file is
-// missing; kDataLoss with file, place, found and expected if one is damaged. Nothing is written
-// then. Threads: reentrant.
+// missing; kDataLoss with file, place, found and expected if one is damaged. After an error,
+// nothing is written. Threads: reentrant.
 absl::Status WriteReport(const std::string& run_directory);
 
 // Returns the page as text, for tests.

@@ -20,7 +20,8 @@ struct PaperRow {
   double batch_ms, query_ms;
   bool many_rdbs;            // 2 RDBs in DRAM against 10 in Optane, instead of two stacks each.
   PaperPair max_latency_ms;  // From when a tick was made until it was in the RDB's aggregated data.
-  PaperPair memory;          // MB of DRAM in an RDB; per cent of the machine's if many_rdbs.
+  // MB of DRAM that an RDB uses; if many_rdbs, per cent of the machine's DRAM.
+  PaperPair memory;
   PaperPair query_avg_ms;
   PaperPair queries_per_minute;
 };

@@ -50,7 +50,7 @@ struct ProcessUse {
   std::optional<double> pss_max, pss_anonymous, pss_file, pss_shared;
 };
 
-// What a class of clients asked of one query, and the answers.
+// The results of one query that a class of clients asked.
 struct RecordedQuery {
   std::string name;
   MetricResult times;
@@ -58,7 +58,7 @@ struct RecordedQuery {
   int64_t errors = 0, unanswered = 0;
   bool errors_allowed = false;
   std::string first_error;
-  // For each ten seconds the median in ms and the number of answers.
+  // One entry for each ten seconds: the median in ms, and the number of answers.
   std::vector<std::pair<double, int64_t>> slices;
 };
 struct RecordedClient {
@@ -129,7 +129,7 @@ struct RunFiles {
 // violates the format.
 absl::StatusOr<RunFiles> ReadRun(const std::string& directory);
 
-// The same from texts. `directory` is the one that would have samples.csv.
+// Reads a run from the texts of the two files. `directory` is where samples.csv would be.
 absl::StatusOr<RunFiles> ParseRun(std::string_view summary, std::string_view environment,
                                   const std::string& directory);
 

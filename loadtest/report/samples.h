@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads samples.csv row by row: what a monitor measured in one sample. The columns are `test`,
-// `stack`, `rdb`, `time_s`, a metric's name with `_ms`, and `tier.NAME.used` in bytes, in any
-// order. Other columns are ignored. An empty cell was not measured.
+// Reads samples.csv row by row. A row has what a monitor measured in one sample. The columns are
+// `test`, `stack`, `rdb`, `time_s`, a metric's name with `_ms`, and `tier.NAME.used` in bytes, in
+// any order. Other columns are ignored. An empty cell was not measured.
 
 #include <array>
 #include <cstddef>

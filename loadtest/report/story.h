@@ -11,7 +11,8 @@
 
 namespace tickstack::loadtest::report {
 
-// Returns what was compared and what came out. Of several tests, it tells of the least fresh one.
+// Returns what was compared and what came out. If there are several tests, describes the one with
+// the highest latency relative to its publish interval.
 std::string StorySentence(const RunFiles& run);
 
 // Returns everything that went wrong, the most general first: the run's reason, failed stacks, and

@@ -11,8 +11,8 @@
 
 namespace tickstack::loadtest::report {
 
-// A table that scrolls within its own box where it is wider than the page. The first cell of each
-// row is its heading.
+// A table that scrolls within its own box if it is wider than the page. The first cell of each row
+// is its heading.
 class HtmlTable {
  public:
   // `id` must be unique on the page and trusted; the caption is plain text.
@@ -35,7 +35,7 @@ class HtmlTable {
   size_t columns_ = 1;
 };
 
-// Returns a stack's name as HTML, with the marks of a simulated tier, and of one that is a tmpfs.
+// Returns a stack's name as HTML, with a mark if a tier is simulated or is a tmpfs.
 std::string StackLabel(const RecordedStack& stack);
 
 // Returns the paper's findings with ours beside each row whose timers a test has; empty if none
@@ -44,16 +44,16 @@ std::string PaperTable(const RunFiles& run);
 
 // Returns a test's stacks side by side, with the ratio of each placement to the first.
 std::string SideBySideTable(const RecordedTest& test, size_t number);
-// Returns every percentile.
+// Returns the table of all percentiles.
 std::string PercentileTable(const RecordedTest& test, size_t number);
-// Returns the numbers of rows offered, logged and captured.
+// Returns the table of rows offered, logged and captured.
 std::string RowsTable(const RecordedTest& test, size_t number);
-// Returns the bytes by tier, also as bars.
+// Returns the table of bytes by tier, which are also drawn as bars.
 std::string TierTable(const RecordedTest& test, size_t number);
 std::string ProcessTable(const RecordedTest& test, size_t number);
 // Returns "" if no process's share of memory was measured.
 std::string ShareTable(const RecordedTest& test, size_t number);
-// Returns the steps of the search for a stack's highest rate.
+// Returns the table of the steps in the search for a stack's highest rate.
 std::string MaximumTable(const Maximum& maximum, size_t number);
 std::string EnvironmentTable(const RunFiles& run);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers and texts as the report shows them. All texts from files go through SafeHtml.
+// Formats numbers and texts for the report. All texts from files go through SafeHtml.
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +11,9 @@ namespace tickstack::loadtest::report {
 
 inline constexpr std::string_view kNotMeasured = "n/a";
 
-// EscapeHtml of base/human_text.h for texts from files, which may be any bytes. Bytes that are not
-// UTF-8, and control characters except newlines, become U+FFFD; so do the marks that change the
-// direction of text, with which a name could rearrange its line.
+// Escapes texts from files, which may be any bytes, like EscapeHtml of base/human_text.h. In
+// addition, bytes that are not UTF-8, and control characters except newlines, become U+FFFD; so do
+// the marks that change the direction of text, with which a name could rearrange its line.
 std::string SafeHtml(std::string_view text);
 
 // Escapes JSON for the inside of a <script>: without `<` there is no `</script>` and no `<!--`. The
@@ -28,7 +28,8 @@ std::string RatioText(std::optional<double> value, std::optional<double> of);
 // Returns a count with its noun: `1 stack`, `2 stacks`.
 std::string Plural(int64_t count, std::string_view noun);
 
-// MsText, BytesText and Thousands of base/human_text.h, or kNotMeasured.
+// Return the text of MsText, BytesText or Thousands (base/human_text.h); kNotMeasured without a
+// value.
 std::string DurationText(std::optional<double> ms);
 std::string BytesText(std::optional<double> bytes);
 std::string CountText(std::optional<double> count);

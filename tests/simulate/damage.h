@@ -1,7 +1,7 @@
 #pragma once
 
-// Flipped bits. Whoever reads a file with one has to find the rows that were written, or to say
-// that the file is damaged: never other rows.
+// Flips bits of files. A reader of such a file must return the rows that were written, or report
+// that the file is damaged; it must never return other rows.
 
 #include <sys/types.h>
 
@@ -14,8 +14,8 @@
 
 namespace tickstack::simulate {
 
-// Flips a bit of a file, past the simulated disk. Flips it back when it is destroyed, unless the
-// byte has another value or the file another place by then.
+// Flips a bit of a file, bypassing the simulated disk. Flips it back when it is destroyed, unless
+// the byte has changed or the path names another file by then.
 class FlippedBit {
  public:
   FlippedBit(std::string path, uint64_t byte, unsigned bit);
@@ -23,7 +23,7 @@ class FlippedBit {
   FlippedBit(const FlippedBit&) = delete;
   FlippedBit& operator=(const FlippedBit&) = delete;
 
-  // Draws one from a file that is not empty.
+  // Flips a random bit of a file that is not empty.
   static std::unique_ptr<FlippedBit> Draw(const std::string& path, Random& random);
   const std::string& where() const { return where_; }
 

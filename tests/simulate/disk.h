@@ -1,19 +1,20 @@
 #pragma once
 
-// The disk of a simulated machine. Files are real ones below a directory in memory; beside them is
-// kept what of them is durable:
+// The disk of a simulated machine. Files are real ones below a directory in memory. The disk also
+// records their durable state:
 //
 //   a file        its bytes as of the last fsync, and every write and truncation since
 //   a directory   its names as of the last fsync, and every creation, renaming and removal since
 //
-// The kernel writes back what is older than kWriteBackNs, as Linux does by default after 30 s.
+// The simulated kernel writes back what is older than kWriteBackNs. Linux does so after 30 s by
+// default.
 //
 // A power cut replaces the files by what may be left. Of the changes to a directory since its last
-// fsync, a first part; a renaming is in both directories or in none. Of a file that was not synced
-// since: nothing, everything, a first part of its writes, or each of its sectors as it was at some
-// time since then, zeros if it did not exist, and any size that the file had meanwhile. A
-// file's fsync does not make its name durable. An fsync may take a while, and makes only that
-// durable which was written before it.
+// fsync, the first ones are left; a renaming is left in both directories or in none. Of the changes
+// to a file since its last fsync, there are left: none; all; the first ones; or in each sector
+// those up to some time, with zeros in a sector that did not exist then, and with any size that the
+// file had meanwhile. A file's fsync does not make its name durable. An fsync may take a while, and
+// makes only that durable which was written before it.
 //
 // An fsync that fails drops the pages that it should have written, as Linux does: they can be read
 // until a power cut, later fsyncs do not write them, and a write to such a page makes the whole
@@ -50,7 +51,8 @@ class Disk {
   bool Has(std::string_view path) const;
   bool Has(int fd) const { return open_.contains(fd); }
 
-  // System calls: -1 and errno, as the kernel's. `fd` and paths must be the disk's.
+  // System calls. After an error they return -1 and set errno, like the kernel's. `fd` and paths
+  // must be the disk's.
   int Open(const char* path, int flags, mode_t mode);
   void OnClosed(int fd) {
     open_.erase(fd);
@@ -67,22 +69,24 @@ class Disk {
   void CutPower();
 
   // ---- Errors.
-  // While it is full, nothing can be added: ENOSPC, perhaps after a part of a write.
+  // While the disk is full, calls that would add to it fail with ENOSPC, perhaps after a part of a
+  // write.
   void set_full(bool full) { full_ = full; }
   bool is_full() const { return full_; }
-  void FailNextWrite() { fails_write_ = true; }  // EIO, perhaps after a part of it.
-  void FailNextSync() { fails_sync_ = true; }    // EIO, for the next file.
+  void FailNextWrite() { fails_write_ = true; }  // With EIO, perhaps after a part of it.
+  void FailNextSync() { fails_sync_ = true; }    // With EIO, whichever file it is.
   // A read fails with EIO after this number of reads.
   void FailRead(int reads) { reads_to_error_ = reads; }
   void CallOffErrors() {
     full_ = fails_write_ = fails_sync_ = false;
     reads_to_error_ = -1;
   }
-  // Syncs take up to this long, those of the thread of a process's loop less.
+  // Sets the longest duration of a sync. Syncs on the thread of a process's loop take less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
-  // What the disk writes as a whole: a page of the kernel, or a part of it.
+  // Sets the number of bytes that the disk writes as a whole: a page of the kernel, or a part of
+  // it.
   void set_sector_bytes(uint64_t bytes) { sector_bytes_ = bytes; }
-  // True if the last power cut took from files below `folder` what failed syncs had dropped.
+  // True if files below `folder` lost bytes in the last power cut that a failed sync had dropped.
   bool LostDropped(std::string_view folder) const;
 
  private:

@@ -16,8 +16,8 @@ struct LifeReport {
   int64_t power_cuts = 0;
 };
 
-// Runs the life of this seed, in the empty directory `root`. `strict_syncs`: what was acknowledged
-// must survive a power cut although a sync had failed before, which docs/guarantees.md does not
+// Runs the life of this seed, in the empty directory `root`. With `strict_syncs`, acknowledged rows
+// must survive a power cut even if a sync had failed before, which docs/guarantees.md does not
 // promise.
 LifeReport Live(uint64_t seed, int days, const std::string& root, bool strict_syncs);
 

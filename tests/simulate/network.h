@@ -21,15 +21,15 @@ class Stream;
 // The open connections of a world.
 class Connections {
  public:
-  // A connection: the two ends that exist.
+  // The two ends of a connection; nullptr: the end does not exist.
   struct Pair {
     Stream* client = nullptr;
     Stream* server = nullptr;
   };
 
   void ResetAllOf(Process& process);
-  // Closes those that only their own pending operations keep alive. The process's loop must be
-  // destroyed next, with the callbacks.
+  // Closes the process's connections that only their own pending operations keep alive. The
+  // process's loop must be destroyed next, with the callbacks.
   void CloseAllOf(Process& process);
   // Resets connection number `number` modulo their count, if there are any.
   void ResetOne(uint64_t number);

@@ -1,12 +1,12 @@
 #pragma once
 
-// What the feeds were told, and what of it must be found in the end.
+// Records what the feeds were told, and checks how much of it is found in the end.
 //
 //   fsync     after a power cut, the log may lack
 //   batch     nothing that was acknowledged
 //   interval  what was acknowledged since the last sync
-//   none      anything of today, which feeds send again; of a day that has ended only if its log
-//             was not synced yet, and that feeds do not send again
+//   none      anything of today, which feeds send again; and if the log of an ended day was not
+//             synced yet, anything of that day, which feeds do not send again
 //
 // A power cut after a failed sync may take anything that was written before that sync.
 //
@@ -29,9 +29,10 @@ class Oracle {
     const FeedPlan* plan;
     // By table: rows that were reported as logged, and still must be.
     std::map<std::string, int64_t> acknowledged = {};
-    // What was acknowledged at these times.
+    // What was acknowledged, by time.
     std::vector<std::pair<int64_t, std::map<std::string, int64_t>>> history = {};
-    // False after a power cut that may have taken acknowledged rows, until it has asked for them.
+    // False after a power cut that may have taken acknowledged rows, until the feed has asked how
+    // many are logged.
     bool knows = true;
     bool asks = false;
   };
@@ -39,14 +40,14 @@ class Oracle {
   Oracle(const StackOptions& options, std::vector<Feed> feeds, const FeedPlan& teller, Told& told)
       : options_(options), feeds_(std::move(feeds)), teller_(teller), told_(told) {}
 
-  // Takes note of an acknowledgement.
+  // Records an acknowledgement.
   void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
-  // A feed asks how many of its rows are logged, or does not.
+  // Records whether a feed is asking how many of its rows are logged.
   void OnState(const std::string& feed, bool asks);
-  // `dropped`: it also took rows from the logs whose sync had failed before.
+  // Records a power cut. `dropped`: it also took rows from logs whose sync had failed before.
   void OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped);
-  // A tickerplant has opened its log. `subscribers` are those that live. `is_damaged`: a bit of the
-  // log is flipped.
+  // Records that a tickerplant has opened its log. `subscribers` are those that live. `is_damaged`:
+  // a bit of the log is flipped.
   void OnTickerplant(const tickerplant::Tickerplant& plant,
                      const std::vector<const Recorder*>& subscribers, bool is_damaged);
 
@@ -56,15 +57,16 @@ class Oracle {
     const rdb::Rdb& rdb;
     std::vector<const Recorder*> recorders;
     std::vector<int32_t> calm_days;
-    std::map<int32_t, int64_t> begins_ns;  // By date, without the first day.
+    // When each day began, by date; the first day is left out.
+    std::map<int32_t, int64_t> begins_ns;
   };
   void CheckEnd(const End& end);
 
   // False if partitions need not agree with logs: an ended day's log may have lost anything.
   bool expects_partitions() const { return !may_lose_anything_; }
-  // True if a log may be damaged, which whoever reads it has to say.
+  // True if a log may be damaged, which every reader of it must report.
   bool expects_damage() const { return may_be_damaged_; }
-  const std::string& failure() const { return failure_; }  // The first.
+  const std::string& failure() const { return failure_; }  // The first failure; empty: none.
   void Fail(std::string what);
   int64_t rows() const { return rows_; }
 
@@ -72,7 +74,7 @@ class Oracle {
   bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
-  // `troubled_ns`: the begin of the day, if trouble surrounded it, or else kNullLong.
+  // `troubled_ns`: when the day began, if there was trouble around that time; else kNullLong.
   void CheckBars(const std::string& where, const TableTexts& log, int64_t troubled_ns);
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;
@@ -86,7 +88,8 @@ class Oracle {
   std::vector<bool> may_be_lost_;  // By number of the teller's row.
   bool may_lose_anything_ = false;
   bool may_be_damaged_ = false;
-  bool receipts_count_ = true;  // False after a power cut that may have taken any.
+  // False after a power cut that may have taken rows however long ago they were acknowledged.
+  bool receipts_count_ = true;
   int64_t rows_ = 0;
   std::string failure_;
 };

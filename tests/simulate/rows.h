@@ -1,7 +1,7 @@
 #pragma once
 
 // The rows that feeds send, decided before a life begins, and tables as texts, which the oracle
-// compares. Row n of a feed's table is the same whoever sends it, and says which one it is.
+// compares. Row n of a feed's table is always the same, and its cells name the feed and n.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,8 @@
 
 namespace tickstack::simulate {
 
-// trade and quote, each with the columns `feed s` and `n j`, and the tables of bars.
+// The schemas of trade and quote, each with the columns `feed s` and `n j`; the bars; and the
+// schemas of all their tables.
 const std::vector<Schema>& SourceSchemas();
 const std::vector<aggengine::BarSpec>& BarSpecs();
 const std::vector<Schema>& AllSchemas();
@@ -33,21 +34,21 @@ struct PlannedRow {
   int64_t size;
 };
 
-// By table, in the order of number.
+// By table: its rows, in the order of their numbers.
 using FeedPlan = std::map<std::string, std::vector<PlannedRow>, std::less<>>;
 
-// A time without rows. Those that would be in it come in a burst of `burst_ns` at its begin.
+// A time without rows. The rows that would be in it come in a burst of `burst_ns` at its beginning.
 struct Silence {
   int64_t begin_ns, end_ns;
   int64_t burst_ns;
 };
 
-// Rows of `begin_ns` to `end_ns`, many of them just before `roll_ns`, some of symbols that only
-// this day has.
+// Plans rows from `begin_ns` to `end_ns`, many of them just before `roll_ns`, and some of symbols
+// that only this day has.
 FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns,
                   const std::vector<Silence>& silences);
 
-// Rows as texts: cells with | in between.
+// Rows as texts, with | between cells.
 using RowTexts = std::vector<std::string>;
 using TableTexts = std::map<std::string, RowTexts, std::less<>>;
 
@@ -63,7 +64,8 @@ absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t
 std::string Cell(const std::string& text, size_t column);
 const Schema* FindSchema(std::string_view table);  // nullptr if there is none.
 
-// Sends planned rows when they are due, in batches of one to `batch_rows` rows.
+// Returns a source of the planned rows, which come when they are due, in batches of one to
+// `batch_rows` rows.
 std::unique_ptr<feed::Source> MakeSource(const FeedPlan& plan, std::string name,
                                          int64_t batch_rows);
 

@@ -24,9 +24,9 @@
 
 namespace tickstack::simulate {
 
-// Drawn for each life.
+// Options of a stack. DrawOptions draws them for each life.
 struct StackOptions {
-  std::string folder;  // On the disk.
+  std::string folder;  // A folder on the simulated disk.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   int64_t batch_ns = 0;
@@ -40,10 +40,12 @@ struct StackOptions {
   int64_t feed_batch_rows = 10;
   int write_threads = 1;
   size_t queue_bytes_max = size_t{512} << 20;
-  // Unread bytes above which a writer waits, and unsent bytes above which a subscriber is behind.
+  // Unread bytes above which a writer waits.
   size_t socket_bytes = size_t{256} << 10;
+  // Unsent bytes above which a subscriber is behind.
   size_t live_queue_bytes = size_t{4} << 20;
-  int64_t teller_window_rows = 0;  // How far a subscriber may be behind the teller; 0: any.
+  // Rows that a subscriber may be behind while the teller is read; 0: any number.
+  int64_t teller_window_rows = 0;
   int keep_logs_days = -1;
 
   std::string LogFolder() const { return folder + "/tplog"; }
@@ -70,7 +72,8 @@ absl::StatusOr<std::unique_ptr<Program>> StartAggEngine(Process& process,
                                                         const StackOptions& options);
 
 struct RdbProgram final : Program {
-  ~RdbProgram() override { subscriber = nullptr; }  // As its main does: before the keeper of days.
+  // Destroys the subscriber before the keeper of days, as the rdb's main does.
+  ~RdbProgram() override { subscriber = nullptr; }
   std::unique_ptr<mem::Tier> tier;
   std::unique_ptr<rdb::Rdb> rdb;
   std::unique_ptr<rdb::EndOfDay> end_of_day;
@@ -84,7 +87,7 @@ struct FeedProgram final : Program {
 absl::StatusOr<std::unique_ptr<Program>> StartFeed(Process& process, const StackOptions& options,
                                                    const std::string& name, const FeedPlan& plan);
 
-// What a client was told of each row of `trade` that it sent, one at a time, by a sync upd.
+// The answers to a teller: a client that sends rows of `trade` one at a time, each by a sync upd.
 struct Told {
   enum class Answer : uint8_t { kNone, kLogged, kRefused };
   std::vector<Answer> answers;    // By number of the row.
@@ -92,16 +95,16 @@ struct Told {
   size_t next = 0;
 };
 
-// Sends rows without numbers, none of them again, and records the answers.
+// Starts a teller. It sends rows without numbers, none of them twice, and records the answers.
 absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const StackOptions& options,
                                                      const FeedPlan& plan, Told& told);
 
-// Sends the rows of `trade` as a feed without memory does: again and again, each message beginning
-// before the end of the last one, or behind it. `logged`: rows that were acknowledged.
+// Starts a client that sends the rows of `trade` carelessly: a message may repeat rows of the last
+// one, or leave a gap after it. `logged`: rows that were acknowledged.
 absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged);
 
-// Records what a subscriber gets, exactly or not.
+// Records what a subscriber gets, and checks it.
 class Recorder final : public wire::SubscribedState {
  public:
   void OnSchemas(std::span<const Schema>) override {}
@@ -113,13 +116,13 @@ class Recorder final : public wire::SubscribedState {
   const wire::LogIdentity& log() const override { return log_; }
   void SetLog(wire::LogIdentity log) override;
 
-  // What a subscriber must not see at any time; empty: nothing.
+  // What the subscriber saw that no subscriber may see; empty: nothing.
   const std::string& problem() const { return problem_; }
   bool is_live() const { return counters_.live.load() != 0; }
   // True if it reports that it could not read all of the current log.
   bool is_incomplete() const { return counters_.messages_missing.load() != missing_before_; }
   const TableTexts& rows() const { return rows_; }  // Rows of the current log.
-  // Of days whose end it got; nullopt if it was incomplete then.
+  // Rows of each day whose end it got; nullopt if it was incomplete then.
   const std::map<int32_t, std::optional<TableTexts>>& ended() const { return ended_; }
 
  private:

@@ -3,7 +3,7 @@
 // Threads that simulated processes start. They are real threads, of which at most one runs, and
 // only while the world's own thread waits for it. Another one gets its turn when the running one
 // waits for a condition, a mutex or another thread, and sometimes when it changes a file. The
-// order is that of the world's seed, and time limits are of simulated time.
+// world's seed determines the order. Time limits are in simulated time.
 
 #include <pthread.h>
 
@@ -23,19 +23,19 @@ class Threads {
   ~Threads();
 
   // Runs one thread that can run until it waits. False if there is none. Threads of stalled
-  // processes run only with `even_stalled`: one of these waits for them.
+  // processes run only with `even_stalled`, for a caller that waits for a thread.
   bool RunOne(bool even_stalled = false);
   int64_t NextDeadlineNs() const;  // INT64_MAX: no thread waits for a time.
-  // Lets others run, perhaps, if a simulated thread calls it.
+  // If a simulated thread calls it, lets other threads run, at random.
   void MaybeYield();
   static bool IsCaller();  // True if a simulated thread calls it, not the world's.
-  // Lets others run meanwhile, if a simulated thread calls it.
+  // Takes simulated time. If a simulated thread calls it, others run meanwhile.
   void Sleep(int64_t ns);
 
   // ---- For system_calls.cc. Each may be called by the world's thread as well, inside of an event.
   int Create(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*),
              void* argument);
-  // False if it is no simulated thread.
+  // Returns false if `handle` is not a simulated thread.
   bool Join(pthread_t handle, void** result);
   int Lock(pthread_mutex_t* mutex);
   // Returns 0, or ETIMEDOUT once the monotonic time is `deadline_ns`.

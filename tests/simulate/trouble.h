@@ -20,15 +20,17 @@
 
 namespace tickstack::simulate {
 
-// A life has the time around the end of each day, from kBefore before it to kAfter after it.
+// A life consists of the time around the end of each day, from kBefore before the end to kAfter
+// after it.
 constexpr int64_t kBefore = 30 * kNsPerSecond;
 constexpr int64_t kAfter = 15 * kNsPerSecond;
-constexpr int64_t kCalmAround = 12 * kNsPerSecond;  // The end of a calm day.
+// There is no trouble within this time before and after the end of a calm day.
+constexpr int64_t kCalmAround = 12 * kNsPerSecond;
 constexpr int64_t kStallNsMax = 3 * kNsPerSecond;
 
 class Troubles {
  public:
-  // Kinds; a life has some of them.
+  // The kinds of trouble. A life has some of them.
   struct Kinds {
     bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
         read_errors, flipped_bits, cut_offs;
@@ -49,19 +51,19 @@ class Troubles {
   bool has_flipped_bit() const { return !flipped_bits_.empty(); }
 
   // Schedules the trouble of a day that ends at `roll_ns`, by the wall clock; none around a calm
-  // end. `silences_ns`: when feeds fall silent or go on.
+  // end. `silences_ns`: when feeds fall silent or continue.
   void PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns);
   // Calls off what was begun and has not happened yet, and mends flipped bits. What PlanDay
   // scheduled for later still begins.
   void CallOff();
 
   void OnTickerplantStart();
-  void OnDayBegun();  // By the tickerplant.
+  void OnDayBegun();  // Call it when the tickerplant has begun a day.
 
  private:
   enum class Trouble : uint8_t {
     kDeath,
-    kDeathInAChange,  // To a file.
+    kDeathInAChange,  // During a change to a file.
     kPowerCut,
     kPowerCutInAChange,
     kPowerCutAfterDay,
@@ -80,7 +82,7 @@ class Troubles {
   int64_t DrawTime();
   Death DrawDeath(bool is_power_cut);
   void Begin(Trouble trouble);
-  // Does a further part of a trouble in `ns`, unless it is called off until then.
+  // Does the next part of a trouble in `ns`, unless the trouble has been called off by then.
   void GoOn(int64_t ns, std::function<void()> trouble);
   void CutPowerIn(int64_t ns);
   void SetClock();
@@ -92,7 +94,7 @@ class Troubles {
   const Processes processes_;
   const std::function<void()> before_;
   Kinds kinds_{};
-  std::vector<int64_t> clusters_ns_;  // From the end of the day.
+  std::vector<int64_t> clusters_ns_;  // Times of the clusters, relative to the end of the day.
   std::optional<int64_t> cut_after_start_ns_, cut_after_day_ns_;
   std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
   int64_t deaths_ = 0;

@@ -7,13 +7,13 @@
 //   Disk    a machine's files, and what of them a power cut leaves           (disk.h)
 //   Threads threads that processes start, one of which runs at a time        (threads.h)
 //
-// A process is the real code of a service on an event loop of its own. It is killed in the middle
-// of any change to a file: nothing that it does afterwards has an effect, and its objects are
-// destroyed once its call has returned. Everything that happens by chance comes from one seed, so
-// a life repeats exactly.
+// A process is the real code of a service on an event loop of its own. It may be killed in the
+// middle of any change to a file. Nothing that it does afterwards has an effect, and its objects
+// are destroyed once its call has returned. Everything that happens by chance comes from one seed,
+// so a life repeats exactly.
 //
-// Files, time and threads are taken from the libraries' system calls (system_calls.cc), so that
-// the code of the services needs no seams for them.
+// Files, time and threads are simulated below the system calls that libraries make
+// (system_calls.cc), so the services' code needs no hooks for them.
 
 #include <cstdint>
 #include <functional>
@@ -38,14 +38,14 @@ class World;
 // A process's death in a change to a file.
 struct Death {
   enum class In : uint8_t {
-    kChange,      // Any.
+    kChange,      // Any change.
     kNameChange,  // A new, renamed or removed file, or a shorter one.
-    kLargeWrite,  // Of kLargeBytes or more.
+    kLargeWrite,  // A write of kLargeBytes or more.
   };
   static constexpr uint64_t kLargeBytes = 300;
 
   In in = In::kChange;
-  int64_t steps = -1;  // Such changes before it; -1: it does not die.
+  int64_t steps = -1;  // Number of such changes before the death; -1: it does not die.
   bool is_power_cut = false;
 
   bool Counts(std::string_view what, uint64_t bytes) const;
@@ -101,13 +101,13 @@ class Process final : public wire::TimeSource {
   ProcessNetwork network_;
   std::unique_ptr<wire::EventLoop> loop_;
   std::unique_ptr<Program> program_;
-  bool dead_ = false;  // Killed, and not buried yet.
+  bool dead_ = false;  // Killed, and its objects are not destroyed yet.
   bool exits_ = false;
-  int64_t start_ns_ = 0;          // When it starts, if it does not run.
+  int64_t start_ns_ = 0;          // When it will start, if it does not run.
   int64_t stalled_until_ns_ = 0;  // It gets no processor time before.
   int64_t cut_off_until_ns_ = 0;  // It cannot connect before.
   Death death_;
-  Death next_death_;  // The same, counted from its next start.
+  Death next_death_;  // Becomes death_ at its next start.
   uint64_t starts_ = 0;
   absl::Status start_error_;
 };
@@ -139,12 +139,12 @@ class World final : public Clock {
   int64_t NowNs() const override { return monotonic_ns_ + wall_offset_ns_; }
   int64_t MonotonicNs() const override { return monotonic_ns_; }
   void AdvanceTo(int64_t monotonic_ns);
-  void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set it.
+  void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set the clock.
   // The clock of the machine with the disk, or of the other one.
   MachineClock& clock_of(bool has_disk) { return has_disk ? disk_clock_ : other_clock_; }
   std::string Boot() const { return "boot-" + std::to_string(boots_); }
 
-  // A process that starts at once, and again after each death.
+  // Adds a process, which starts at once, and again after each death.
   Process& Add(std::string name, bool has_disk, Process::Start start);
   std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
@@ -153,12 +153,12 @@ class World final : public Clock {
   void StopInOrder(Process& process);
   void CutPower();  // Stops the machine with the disk.
   void DieIn(Process& process, Death death) { process.death_ = death; }
-  // The same, counted from the next start: a crash during the recovery from another one.
+  // Like DieIn, but counts from the next start: a crash during the recovery from another one.
   void DieAfterNextStart(Process& process, Death death) { process.next_death_ = death; }
   void Stall(Process& process, int64_t ns);
   void CutOff(Process& process, int64_t ns);  // Resets its connections, and refuses new ones.
   void CallOffCutOffs();
-  void CallOffDeaths();  // Those that have not happened yet.
+  void CallOffDeaths();  // Calls off the deaths that have not happened yet.
   void CallOffTrouble();
   int64_t power_cuts() const { return boots_ - 1; }
   void OnStart(std::function<void(Process&)> function) { on_start_ = std::move(function); }
@@ -174,8 +174,8 @@ class World final : public Clock {
   void Trace(std::string_view what, uint64_t value);
 
   // ---- For the disk: a process is about to change a file.
-  // False: it has no effect, because the process is dead. `part`: bytes of a write that still
-  // reach the file if the process dies in it.
+  // False if the change must have no effect, because the process is dead. `part`: bytes of a write
+  // that still reach the file if the process dies in it.
   bool MayChange(std::string_view what, uint64_t bytes, uint64_t* part);
 
  private:
