@@ -8,11 +8,11 @@
 #include <climits>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -24,10 +24,13 @@ constexpr std::string_view kUnknown = "another process";
 constexpr std::string_view kOurProgram = "tickstack";
 constexpr size_t kNameMax = 64;  // Longest program name in a message, in bytes.
 
-// Files of /proc do not report their size.
+// Files of /proc do not report their size. A read fails if the process ended after its file was
+// opened: an iterator over the buffer would throw then, while the stream takes what there is.
 std::string ReadProc(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 template <typename T>
