@@ -20,7 +20,7 @@ TEST(EventJson, HasTheAnswersAndTheDurations) {
             R"(0,0,0,0,0,0,0,0,0,0,0,0,0,0],"sum_ns":9}])");
 }
 
-TEST(EventJson, TextsHaveQuotesAndNoLineEnds) { EXPECT_EQ(JsonText("a\"\n"), R"("a\"\n")"); }
+TEST(EventJson, TextsHaveQuotesAndNoLineEnds) { EXPECT_EQ(JsonText("a\"\n"), "\"a\\\"\\u000a\""); }
 
 }  // namespace
 }  // namespace tickstack::serve

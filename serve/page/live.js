@@ -135,7 +135,8 @@
     }
     if (one.role === "rdb") check(stats.day_blocked > 0, `the day ${dayText(stats.day_blocked)} is not written until an operator acts: ${one.facts[".rdb.blocked"] || ""}`);
     for (const tier of tiersOf(one)) check(tier.part > 0.8, `tier ${tier.name} is ${Math.round(tier.part * 100)} % full`);
-    if (one.role === "hdb") check(stats.problems > 0, `${count(stats.problems)} parts of the database are not loaded`);
+    // There is no database before the first day has ended.
+    if (one.role === "hdb") check(stats.problems > 0 && isNumber(stats.partitions), `${count(stats.problems)} parts of the database are not loaded`);
     if (one.role === "feed") {
       check(stats.state === "failed" || stats.state === "held", `the feed is ${stats.state}: ${stats.error || ""}`);
       check(stats.state === "publishing" && stats.connected === false, "the tickerplant is lost");
@@ -166,7 +167,7 @@
     if (one.role === "tickerplant") return [`${count(stats.rows)} rows`, `${count(stats.subscribers)} subscribers`];
     if (one.role === "rdb") return [`${count((stats.rows || 0) + (stats.rows_replayed || 0))} rows`, `${count(stats.queries)} queries`];
     if (one.role === "aggengine") return [`${count(stats.bars)} bars`];
-    if (one.role === "hdb") return [`${count(stats.partitions)} partitions`, `${count(stats.queries)} queries`];
+    if (one.role === "hdb") return [isNumber(stats.partitions) ? `${count(stats.partitions)} partitions` : "no database yet", `${count(stats.queries)} queries`];
     if (one.role === "feed") return [`${count(stats.rows_total)} rows sent`];
     return [];
   }
@@ -260,7 +261,7 @@
       ["days written", (s) => s.days_written, count], ["last day done", (s) => s.day_done, dayText], ["days waiting", (s) => s.days_kept, count, bad],
       ["failed attempts", (s) => s.day_errors, count, bad], ["blocked day", (s) => s.day_blocked, dayText, bad],
     ],
-    hdb: [["partitions", (s) => s.partitions, count], ["tables", (s) => s.tables, count], ["problems", (s) => s.problems, count, bad], ["loads", (s) => s.reloads, count]],
+    hdb: [["partitions", (s) => s.partitions, count], ["tables", (s) => s.tables, count], ["problems", (s) => (isNumber(s.partitions) ? s.problems : 0), count, bad], ["loads", (s) => s.reloads, count]],
     aggengine: [["bars in memory", (s) => s.bars, count], ["days ended", (s) => s.days_ended, count]],
   };
   function listsOf(all, figures) {

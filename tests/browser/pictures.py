@@ -7,7 +7,6 @@ console. `make pictures` runs it.
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -48,8 +47,8 @@ LIVE_PICTURES = {
     "live-dark": {"width": 1100, "shown": 1000, "dark": True},
     "live-phone": {"width": 390, "shown": 1500, "scale": 2},
 }
-LIVE_SECONDS = 45  # Time that the stack runs before its pictures.
-LIVE_EVENTS = 20
+LIVE_SECONDS = 30  # Time that the stack runs before its pictures.
+LIVE_EVENTS = 15
 CONSOLE = {
     "console-light": {"width": 1100, "height": 720},
     "console-dark": {"width": 1100, "height": 720, "dark": True},
@@ -134,7 +133,6 @@ def take_live(program, browser, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
     parser.add_argument("--run", type=pathlib.Path, default=ROOT / "tests/data/loadtest_run")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/pictures")
     arguments = parser.parse_args()
@@ -142,11 +140,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder, Browser() as browser:
         run = pathlib.Path(folder) / "run"
         shutil.copytree(arguments.run, run)
-        subprocess.run([arguments.program, "report", str(run)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([stack.PROGRAM, "report", str(run)], check=True, stdout=subprocess.DEVNULL)
         for name, settings in PICTURES.items():
             take(browser, (run / "report.html").as_uri(), arguments.out, name, **settings)
-        take_live(arguments.program, browser, arguments.out)
-        take_consoles(browser, os.path.abspath(arguments.program), arguments.out)
+        take_live(stack.PROGRAM, browser, arguments.out)
+        take_consoles(browser, stack.PROGRAM, arguments.out)
 
 
 if __name__ == "__main__":
