@@ -10,9 +10,9 @@ void LogRefusal(std::string_view host, std::string_view reason) {
   static LogLimit limit;
   if (!LogEnabled(LogLevel::kError)) return;
   if (const std::optional<uint64_t> withheld = limit.Pass()) {
-    tickstack::internal::WriteLog(
-        LogLevel::kInfo, fmt::format("audit refused user=- host={} reason=\"{}\" withheld={}", host,
-                                     reason, *withheld));
+    tickstack::internal::WriteLog(LogLevel::kInfo,
+                                  "audit refused user=- host={} reason=\"{}\" withheld={}",
+                                  fmt::make_format_args(host, reason, *withheld));
   }
 }
 
