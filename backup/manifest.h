@@ -27,8 +27,8 @@ namespace tickstack::backup {
 inline constexpr char kManifestName[] = "manifest";
 
 struct StoredFile {
-  std::string path;    // In the data directory.
-  std::string stored;  // In the backup's directory.
+  std::string path;    // Path below the data directory.
+  std::string stored;  // Path below the backup's directory.
   uint64_t bytes = 0;
   uint32_t crc = 0;        // CRC32C of these bytes.
   int64_t changed_ns = 0;  // The original's last change, ns since 1970.

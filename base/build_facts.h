@@ -4,11 +4,13 @@
 
 namespace tickstack {
 
-// What this program was built from, and how. cmake/build_facts.cmake writes it at each build; the
-// library is tickstack::build_facts.
+// Facts about the build of this program: version, commit and compiler flags.
+// cmake/build_facts.cmake generates kBuildFacts at each build, as the library
+// tickstack::build_facts.
 struct BuildFacts {
-  std::string_view version;  // From the git tags; cmake/version.cmake has the forms.
-  // Ends in "-changed" if files differed from the commit; "" without a repository.
+  std::string_view version;  // From the git tags; cmake/version.cmake lists its forms.
+  // The commit's hash, with the suffix "-changed" if files differed from it; "" without a
+  // repository.
   std::string_view commit;
   std::string_view flags;
 };

@@ -16,9 +16,10 @@ namespace tickstack {
 // A growable run of bytes that is not zeroed: std::vector would write every byte of a receive
 // buffer or a column once before the real bytes arrive. Grows by doubling with realloc, which the C
 // library does for large blocks by moving pages, without a copy. A large buffer that is created or
-// grows in a query is in that query's scratch memory, if it has one (base/scratch.h). There growing
-// copies, so reserve a known size. Move-only, except by Clone(). Threads: one owner. Errors:
-// running out of memory ends the process, as with operator new.
+// grows in a query is in that query's scratch memory, if it has one (base/scratch.h). Growing in
+// scratch memory copies the bytes, so reserve the size if it is known. Move-only, except by
+// Clone(). Threads: one owner. Errors: running out of memory ends the process, as with operator
+// new.
 class ByteBuffer {
  public:
   ByteBuffer() = default;

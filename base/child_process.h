@@ -1,6 +1,6 @@
 #pragma once
 
-// Starts child processes, and ties their life to that of their parent.
+// Starts child processes, and ends them when their parent ends.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 
 namespace tickstack {
 
-// A pipe. Both ends close on exec, so that a child only has the ends that it is given.
+// A pipe. Both ends close on exec, so a child only has the ends that ChildOptions passes to it.
 struct Pipe {
   OwnedFd read;
   OwnedFd write;
@@ -27,19 +27,18 @@ struct ChildOptions {
   // True: starts the program that runs now, even if its file was replaced since, for example by a
   // newer version. The path in `command` is then only the child's argv[0].
   bool same_program = false;
-  int output_fd = -1;              // Becomes its stdout and stderr; stdin is /dev/null.
-  std::vector<int> inherited_fds;  // Kept open in the child, under the same numbers.
+  int output_fd = -1;              // The child's stdout and stderr; its stdin is /dev/null.
+  std::vector<int> inherited_fds;  // Descriptors that the child keeps open, with the same numbers.
 };
 
 // Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only the
 // parent, with default signal handling, no blocked signals, and the environment except for
-// kServiceManagerVariables. kInternal with the command if it
-// cannot be started.
+// kServiceManagerVariables. If the program cannot be started, returns kInternal with the command.
 absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options);
 
 // Called by a child with the read end of a pipe whose write end only its parent holds. When the
-// parent ends for any reason, the process gets SIGTERM, and is ended ten seconds later. Starts a
-// thread.
+// parent ends for any reason, the process gets SIGTERM, and is ended after ten more seconds if it
+// still runs. Starts a thread.
 void DieWithParent(int parent_fd);
 
 }  // namespace tickstack

@@ -32,8 +32,8 @@
 
 namespace tickstack {
 
-// A table of the file, or a missing one, whose keys are all absent. Cheap to copy; keeps the file's
-// content alive. Threads: as Config.
+// A table of the file. For a table that the file lacks, it has no keys. Cheap to copy; keeps the
+// file's content alive. Threads: as for Config.
 class ConfigTable {
  public:
   bool Has(std::string_view key) const;
@@ -64,17 +64,18 @@ class ConfigTable {
   }
   // Reads an array of integers from `min` to `max`.
   absl::Status Read(std::string_view key, std::vector<int>* target, int min, int max) const;
-  // Reads `"64GiB"`, as ParseBytes takes it, or a number of bytes.
+  // Reads a text that ParseBytes accepts, such as `"64GiB"`, or an integer number of bytes.
   absl::Status ReadBytes(std::string_view key, size_t* target) const;
-  // Reads `"50ms"`, as ParseDuration takes it.
+  // Reads a text that ParseDuration accepts, such as `"50ms"`.
   absl::Status ReadDuration(std::string_view key, int64_t* target_ns) const;
 
-  // Returns the table `[key]`; one without keys if it is absent.
+  // Returns the table `[key]`; if it is absent, a table without keys.
   absl::StatusOr<ConfigTable> Table(std::string_view key) const;
   // Returns the tables `[[key]]`, or a single `[key]`; empty if there is none.
   absl::StatusOr<std::vector<ConfigTable>> Tables(std::string_view key) const;
 
-  // Returns kInvalidArgument with the key's place and `what`, for checks that the caller makes.
+  // Returns kInvalidArgument with the key's place and `what`, for a check that the caller made
+  // itself.
   absl::Status ErrorAt(std::string_view key, std::string_view what) const;
 
  private:
@@ -117,14 +118,14 @@ class Config {
     kNothing,
     kType,     // A value has the wrong type, or is out of range.
     kContent,  // Any other error at a key that the file has.
-    kMissing,  // A key that the file lacks.
-    kFollows,  // A key that is missing from a table which DropWrong took a key from.
+    kMissing,  // The file lacks a required key.
+    kFollows,  // A key is missing in a table from which DropWrong removed keys.
     kUnknown,  // Keys that were not read.
   };
   Wrong wrong() const;
-  // Removes what the last error was about, as if the file did not have it: the key, or the unknown
-  // keys; of a missing key, the table that lacks it. Tables that were read before must not be used
-  // afterwards. False if there is nothing to remove.
+  // Removes what the last error was about, as if the file did not have it: the wrong key, all
+  // unknown keys, or the table that lacks a required key. Each ConfigTable that was returned before
+  // becomes invalid. Returns false if there is nothing to remove.
   bool DropWrong();
 
  private:

@@ -12,14 +12,14 @@ namespace tickstack {
 
 struct DirectoryEntry {
   std::string name;
-  bool is_directory = false;  // True also for a link to one.
+  bool is_directory = false;  // True also for a link to a directory.
   // A regular file, or a link to one. Pipes, dangling links and others are neither.
   bool is_file = false;
 };
 
 // Returns the entries of a directory, without `.` and `..`, sorted by the bytes of their names.
-// kNotFound if there is none. Cost: one stat for each entry whose kind the file system does not
-// report.
+// kNotFound if the directory does not exist. Cost: one stat for each entry whose kind the file
+// system does not report.
 absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& path);
 
 bool IsDirectory(const std::string& path);

@@ -1,11 +1,11 @@
 #pragma once
 
-// A histogram of durations that another thread may read at any time, for systems that scrape it and
-// compare two readings: its counts only grow. It has 232 bytes, where a Histogram has up to 264
-// KiB, and is coarser.
+// A histogram of durations that another thread may read at any time, for monitoring systems that
+// scrape it and subtract an earlier reading: its counts only grow. It takes 232 bytes, while a
+// Histogram takes up to 264 KiB, and it is coarser.
 //
-// Bucket i counts the durations up to UpperNs(i), and more than UpperNs(i - 1): powers of two from
-// 1.024 us to 68.7 s. The last bucket has all longer ones.
+// Bucket i counts the durations above UpperNs(i - 1) and up to UpperNs(i). These bounds are powers
+// of two from 1.024 us to 68.7 s. The last bucket counts all longer durations.
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ class DurationBuckets {
     Add(sum_ns_, duration);
   }
 
-  // A duration that is recorded meanwhile may be in the counts and not yet in the sum.
+  // A duration that is recorded during the call may be in the counts and not yet in the sum.
   Counts Read() const {
     Counts counts;
     counts.sum_ns = sum_ns_.load(std::memory_order_relaxed);

@@ -61,8 +61,8 @@ class File {
 
   // Chooses whether later writes bypass the page cache. If so, memory, offset and length of each
   // write must be multiples of kDirectAlignment, and a write returns when the disk has the bytes,
-  // although not durably: SyncData is still needed. If the file system does not support it, or not
-  // for these bytes, writes use the page cache again.
+  // although not durably: SyncData is still needed. If the file system cannot do that, or cannot do
+  // it for a write's bytes, writes use the page cache again.
   static constexpr size_t kDirectAlignment = 4096;
   void SetDirect(bool on);
   bool is_direct() const { return direct_; }
@@ -73,12 +73,12 @@ class File {
   // do. Guarantees nothing.
   void StartWriting(uint64_t offset, uint64_t bytes);
 
-  // Takes an exclusive lock. The kernel releases it with the file's last descriptor, so also when
-  // the process is killed. kUnavailable if another File or process holds it; the error names the
-  // process.
+  // Takes an exclusive lock. The kernel releases it when the file's last descriptor is closed, and
+  // therefore also when the process is killed. kUnavailable if another File or process holds it;
+  // the error names the process.
   absl::Status TryLock();
-  // The same, but tries again until `at_most` is over: a process that was killed a moment ago, or
-  // whose parent was, may still hold its lock. Blocks the thread.
+  // Takes the lock as TryLock does, but retries for `at_most`: a process that was killed a moment
+  // ago, or whose parent was killed, may still hold it. Blocks the thread.
   absl::Status LockWithin(std::chrono::nanoseconds at_most);
   // Releases the lock; the file stays open.
   void Unlock();
@@ -95,9 +95,10 @@ class File {
 
 bool FileExists(const std::string& path);
 
-// Creates a directory and its parents, like mkdir -p. Their names are durable when it returns, also
-// if an earlier call was interrupted; a directory that this user may not read cannot be synced and
-// is left to the kernel. Cost: an fsync for each directory that it creates, and one more.
+// Creates a directory and its parents, like mkdir -p. When it returns, the names of the directories
+// that it created are durable, and so is the name of `path` if that existed. A parent that this
+// user may not read cannot be synced, so the kernel decides when names in it become durable. Cost:
+// an fsync for each directory that it creates, or one if `path` exists.
 absl::Status CreateDirectories(const std::string& path);
 
 // Returns the directory part of a path: `data/tplog` of `data/tplog/sym2013.10.07`, `.` of a bare
@@ -111,11 +112,11 @@ absl::Status SyncDirectory(const std::string& path);
 enum class FileAccess {
   kOwner,     // None: 0600 and 0700.
   kGroup,     // The group: 0640 and 0750.
-  kEveryone,  // As the process's umask says.
+  kEveryone,  // Whatever the process's umask allows.
 };
 
-// Sets it for the process and its children. It only takes rights away: a stricter umask stays.
-// Threads: before others start.
+// Sets the umask of this process, which its children inherit. It only removes rights: a stricter
+// umask stays in force. Call it before other threads start.
 void RestrictFileAccess(FileAccess access);
 
 // Renames `from` to `to`, replacing an existing file, and syncs the directory. The caller must have

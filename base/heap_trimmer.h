@@ -5,23 +5,24 @@
 // and blocks of up to 512 MiB are kept for the next query (kept_blocks.h).
 //
 // A thread checks the process's resident memory twice per second, which takes 10 us and no lock of
-// the heap. If it is 128 MiB above the minimum since the last trim, or if as much more is free in
-// the heap (checked every 2 s), and no large query has run for half a second, the kept blocks are
-// freed and malloc_trim is called. If large queries run all the time, that happens after 3 s, and
-// then every 30 s.
+// the heap. It trims when the resident memory is 128 MiB above its minimum since the last trim, or
+// when the free memory in the heap (checked every 2 s) has grown by 128 MiB, and no large query has
+// run for half a second. Trimming frees the kept blocks and calls malloc_trim. While large queries
+// run all the time, it trims after 3 s, and then every 30 s.
 //
-// What that costs others: malloc_trim holds the lock of one arena after the other while it gives
-// back the arena's pages. A thread that captures allocates from the main arena and queries do not,
-// so it waits for no lock: beside 4 GiB that were given back from another arena in 0.75 to 0.97 s,
-// the longest allocation in the main arena took 8 to 10 ms (0.1 to 4 ms before), on two cores that
-// were busy with other work.
+// Cost for other threads: malloc_trim holds the lock of one arena after the other while it gives
+// back the arena's pages. A thread that captures ticks allocates from the main arena, and queries
+// do not, so it does not wait for the locks of their arenas: while 4 GiB were returned from another
+// arena in 0.75 to 0.97 s, the longest allocation in the main arena took 8 to 10 ms (0.1 to 4 ms
+// before), on two cores that were busy with other work.
 //
-// Free memory in the main arena itself does delay it, once: 104 to 107 ms per GiB in blocks of 256
-// KiB (three runs). A tickerplant that disconnected a slow subscriber is such a case: 52 ms with
-// the default `max_queue_bytes`. Avoiding it would require returning the pages in steps.
+// Returning free memory of the main arena itself delays the capturing thread once, by 104 to 107 ms
+// per GiB in blocks of 256 KiB (three runs). A tickerplant has such memory after it disconnects a
+// slow subscriber: with the default `max_queue_bytes`, the delay is 52 ms. Avoiding it would
+// require returning the pages in steps.
 //
 // The first 64 MiB at the end of the main arena stay as TouchHeap left them. The thread has the
-// process's own priority: with a lower one, it could be preempted while it holds such a lock.
+// process's own priority: with a lower one, it could be preempted while it holds an arena's lock.
 
 #include <chrono>
 #include <condition_variable>
@@ -59,10 +60,10 @@ class HeapTrimmer {
   const Options options_;
 
   // Used by the thread only.
-  size_t low_bytes_;                                      // Lowest resident since the last trim.
-  size_t last_bytes_;                                     // Resident at the last look.
-  uint64_t last_heavy_blocks_;                            // HeavyBlocks() at the last look.
-  std::chrono::steady_clock::time_point above_since_;     // When it began to exceed the slack.
+  size_t low_bytes_;            // Lowest resident memory since the last trim.
+  size_t last_bytes_;           // Resident memory at the last check.
+  uint64_t last_heavy_blocks_;  // HeavyBlocks() at the last check.
+  std::chrono::steady_clock::time_point above_since_;     // When memory began to exceed the slack.
   std::chrono::steady_clock::time_point next_busy_trim_;  // Earliest trim while queries run.
   // Free bytes in the heap after the last trim, including trimmed ones.
   size_t free_after_trim_ = 0;

@@ -37,24 +37,24 @@ class Histogram {
     counts_[IndexOf(value < highest_ ? value : highest_)] += count;
   }
 
-  // Adds the counts of `other`, which may have another precision: the result has that of the
-  // coarser one.
+  // Adds the counts of `other`, which may have another precision: the result has the precision of
+  // the coarser one.
   void Merge(const Histogram& other);
   void Reset();
 
   uint64_t Count() const { return count_; }
   int64_t Min() const { return count_ == 0 ? 0 : min_; }  // Exact; 0 if nothing was recorded.
   int64_t Max() const { return count_ == 0 ? 0 : max_; }  // Exact; 0 if nothing was recorded.
-  // With the histogram's precision, as all below; 0 if nothing was recorded. One pass over the
-  // counters.
+  // Returns the mean, with the histogram's precision; 0 if nothing was recorded. Cost: one pass
+  // over the counters.
   double Mean() const;
-  // The smallest value such that `percentile` (0 to 100) per cent of the values are at or below it:
-  // the upper end of its counter, but never above Max(). 0 gives the smallest value's counter, 100
-  // gives Max(). 0 if nothing was recorded.
+  // Returns the smallest value such that `percentile` (0 to 100) per cent of the recorded values
+  // are at or below it, rounded up to the end of its counter, but never above Max(). Percentile 100
+  // gives Max(). 0 if nothing was recorded. Cost: one pass over the counters.
   int64_t ValueAtPercentile(double percentile) const;
 
-  // Returns the nonzero counters, ascending: the largest value of each, but never above Max(), and
-  // its count. Recording these again gives the same percentiles.
+  // Returns a pair for each nonzero counter, in ascending order: its largest value, but never above
+  // Max(), and its count. Recording these pairs in another histogram gives the same percentiles.
   std::vector<std::pair<int64_t, uint64_t>> Counters() const;
 
   size_t memory_bytes() const { return counts_.size() * sizeof(uint64_t); }

@@ -13,8 +13,9 @@ inline constexpr size_t kHeavyBlockBytes = size_t{1} << 20;
 // start of the process. While it does not change, no large query runs. Any thread.
 uint64_t HeavyBlocks();
 
-// Return the number of kept bytes, and free all kept blocks. Any thread.
+// Returns the total size of the kept blocks, in bytes. Any thread.
 size_t KeptBlockBytes();
+// Frees all kept blocks. Any thread.
 void FreeKeptBlocks();
 
 }  // namespace tickstack

@@ -4,10 +4,10 @@
 // with its values: `2020-03-09T14:30:00.123456 I rdb1 subscribed tickerplant=127.0.0.1:5010
 // seq=48211`. Or it is a JSON object (base/log_line.h).
 //
-// Info covers the life of a process: its flags at start, the log opened at which seq, subscribers
-// that came and left, the end of a day. Warn is for things worth a look, and error needs a person.
-// Nothing is logged per tick, and what can repeat uses a LogLimit. Threads: any. Cost: a lock and a
-// write(2).
+// Info covers the life of a process: its flags at start, the log that it opened and the sequence
+// number there, subscribers that connect and disconnect, the end of a day. A warning is worth a
+// look, and an error needs a person. Nothing is logged per tick, and events that can repeat use a
+// LogLimit. Threads: any. Cost: a lock and a write(2).
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ enum class LogFormat : int { kText, kJson };
 std::optional<LogLevel> ParseLogLevel(
     std::string_view text);  // `debug`, `info`, `warn`, `error`, `off`.
 
-// Sets the process's name in lines, and the lowest level that is written, if given. Before this
+// Sets the process's name in log lines and, if given, the lowest level that is written. Before this
 // call, the name is `tickstack` and the level info.
 void InitLogging(std::string_view process, std::optional<LogLevel> level = std::nullopt);
 
@@ -60,14 +60,15 @@ TS_LOG_FUNCTION(LogError, LogLevel::kError)
 
 // Limits lines that outsiders can cause at will to one per interval:
 //   static LogLimit limit;
-//   if (const auto withheld = limit.Pass()) LogWarn("refused host={} withheld={}", host,
-//   *withheld);
+//   if (const auto withheld = limit.Pass()) {
+//     LogWarn("refused host={} withheld={}", host, *withheld);
+//   }
 // Threads: any.
 class LogLimit {
  public:
   explicit LogLimit(int64_t interval_ns = kNsPerSecond) : interval_ns_(interval_ns) {}
-  // Returns how many lines were withheld since the last that passed; nullopt: withhold this one,
-  // too.
+  // Returns the number of lines withheld since the last one that was written; nullopt if the caller
+  // must withhold this line, too.
   std::optional<uint64_t> Pass(int64_t now_ns = MonotonicNs());
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// Describes the machine, for measurements, and what it allows this process.
+// Describes the machine, for reports of measurements, and reads or raises its limits for this
+// process.
 
 #include <cstdint>
 #include <string>
@@ -10,15 +11,15 @@ namespace tickstack {
 
 struct Machine {
   std::string cpu;  // "AMD EPYC 7763 64-Core Processor"
-  int cores = 0;    // That this process may use, including hyperthreads.
+  int cores = 0;    // Cores that this process may use, including hyperthreads.
   uint64_t memory_bytes = 0;
-  // Available now without swapping: free, or in caches that can be dropped.
+  // Memory that is available now without swapping: free, or in caches that can be dropped.
   uint64_t available_bytes = 0;
   int numa_nodes = 0;
   std::string kernel;  // "Linux 6.1.0"
 };
 
-// Reads /proc and /sys, which takes some 0.1 ms; values that they lack stay empty.
+// Reads /proc and /sys; values that they lack stay empty. Cost: about 0.1 ms.
 Machine ThisMachine();
 
 // Raises the soft limit of file descriptors to the hard one, and returns it. The soft limit is
@@ -29,7 +30,8 @@ uint64_t RaiseDescriptorLimit();
 // boot. "" if the kernel does not provide it.
 std::string BootId();
 
-// Returns what follows `key` and a colon in a file of such lines, as in /proc; "" if there is none.
+// Reads a file of lines `KEY: VALUE`, such as /proc/meminfo, and returns the value of `key`; "" if
+// there is none.
 std::string ProcField(const std::string& path, std::string_view key);
 
 }  // namespace tickstack

@@ -47,10 +47,11 @@ class Mapping {
   // OfFile. Cost: pages are allocated when they are first touched.
   static absl::StatusOr<Mapping> OfMemory(size_t bytes);
 
-  // Return the number of mappings of this process, and their limit. Threads: any.
+  // Returns the number of Mappings in this process. Threads: any.
   static size_t Live();
+  // Returns the limit of Live(), except for a MappingReserve: 7/8 of vm.max_map_count.
   static size_t Max();
-  // Replaces vm.max_map_count, of which Max() is a part; 0 restores it. For tests.
+  // Replaces vm.max_map_count in the computation of Max(); 0 restores it. For tests.
   static void SetProcessMax(size_t mappings);
   // Sets the function that frees mappings when there are Max() of them; it returns true if it freed
   // any. It is called on any thread, so no caller of OfFile may hold a lock that it takes. Set
@@ -71,8 +72,8 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-// While it exists, its thread may use mappings beyond Max(), from a reserve. For work that needs
-// few mappings and must not fail because queries use all of them.
+// While it exists, its thread may use mappings beyond Max(), from a reserve. Used for work that
+// needs few mappings and must not fail because queries use all of them.
 class MappingReserve {
  public:
   MappingReserve();

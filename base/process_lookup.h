@@ -1,10 +1,10 @@
 #pragma once
 
-// Names the process that has a port, a socket or a locked file, for error messages: "port 5011 is
+// Names the process that uses a port, a socket or a locked file, for error messages: "port 5011 is
 // in use by tickstack rdb (pid 1234)". Linux only, from /proc. Best effort: without permission, a
 // process of another user is "another process".
 //
-// Cost: reads /proc for every process, some ms. For error paths.
+// Cost: some ms, since it reads /proc for every process. Use it in error paths only.
 
 #include <sys/types.h>
 

@@ -3,7 +3,8 @@
 // Scratch memory holds a computation's large blocks. A query's results and temporaries are
 // ByteBuffers and vectors. Within InScratch(), their blocks of kLargeBlockBytes and more come from
 // the given memory, which may be slower and larger than DRAM. Smaller blocks, and all blocks
-// outside of InScratch(), come from malloc: a scratch memory may need a page of 2 MiB for each.
+// outside of InScratch(), come from malloc, because a scratch memory may need a page of 2 MiB for
+// each block.
 //
 //   large block   | owner, bytes ... | the caller's bytes |      owner: nullptr is malloc
 //                 |<--- 64 bytes --->|
@@ -103,10 +104,10 @@ inline std::byte* ReallocateBlock(std::byte* block, size_t bytes, size_t used_by
   return static_cast<std::byte*>(moved);
 }
 
-// Runs f() with its large blocks in `memory` (nullptr: malloc) and returns its result, an
-// absl::Status or StatusOr; if the memory was full, returns on_full(status) with its error. f's
-// locals are destroyed as by an early return. If an allocation of f throws, f must not leave data
-// half changed that outlives it.
+// Runs f() with its large blocks in `memory` (nullptr: malloc) and returns the result of f, an
+// absl::Status or StatusOr. If the memory was full, returns on_full(status) with the memory's
+// error. f's locals are destroyed as by an early return. If an allocation of f throws, f must not
+// leave data half changed that outlives it.
 template <typename F, typename OnFull>
 auto InScratch(ScratchMemory* memory, F f, OnFull on_full) -> decltype(f()) {
   const internal::ScratchScope scope(memory);
@@ -127,8 +128,8 @@ struct ScratchAllocator {
   ScratchAllocator(const ScratchAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
 
   T* allocate(size_t n) {
-    static_assert(alignof(T) <=
-                  16);  // Here, since T may be incomplete where a vector of it is named.
+    // Checked here, because T may be incomplete where a vector of T is named.
+    static_assert(alignof(T) <= 16);
     if (n > std::numeric_limits<size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     return reinterpret_cast<T*>(AllocateBlock(n * sizeof(T)));
   }

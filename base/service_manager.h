@@ -2,8 +2,8 @@
 
 // Messages to the service manager that started this process, such as systemd with `Type=notify`:
 // one datagram of lines like `READY=1` to the socket that $NOTIFY_SOCKET names (sd_notify(3)).
-// Without that variable, nothing is sent. docs/decisions/0031-service-manager.md says why this is
-// not libsystemd's.
+// Without that variable, nothing is sent. docs/decisions/0031-service-manager.md says why
+// libsystemd is not used.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +23,8 @@ class ServiceManager {
   ServiceManager();
 
   bool listens() const { return !socket_.empty(); }
-  // The service manager restarts this process if it does not receive `WATCHDOG=1` for this long;
-  // 0: it does not watch.
+  // Returns the time without a message `WATCHDOG=1` after which the service manager restarts this
+  // process; 0 if it does not watch this process.
   int64_t watchdog_ns() const { return watchdog_ns_; }
 
   // Sends a message of one or more lines. Blocks for at most a second. Logs a warning, once per
@@ -32,7 +32,7 @@ class ServiceManager {
   void Notify(std::string_view message) const;
 
  private:
-  std::string socket_;  // Path, or `@` and an abstract name.
+  std::string socket_;  // A path, or `@` and an abstract name; empty without $NOTIFY_SOCKET.
   int64_t watchdog_ns_ = 0;
 };
 

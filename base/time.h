@@ -1,7 +1,7 @@
 #pragma once
 
-// Time in kdb+'s units: nanoseconds, and days, since 2000-01-01 UTC. `_ns` alone means nanoseconds
-// on that clock; `unix_ns` is Unix time.
+// Time in kdb+'s units: nanoseconds, and days, since 2000-01-01 UTC. A name that ends in `_ns` is
+// in nanoseconds: a point in time counts from that epoch, and one called `unix_ns` from 1970.
 
 #include <cstdint>
 #include <optional>
@@ -38,7 +38,8 @@ class ManualClock final : public Clock {
   explicit ManualClock(int64_t now_ns) : now_ns_(now_ns) {}
   int64_t NowNs() const override { return now_ns_; }
   int64_t MonotonicNs() const override { return monotonic_ns_; }
-  void Set(int64_t now_ns) { now_ns_ = now_ns; }  // As if an administrator set the system's clock.
+  // Simulates an administrator who sets the system's clock.
+  void Set(int64_t now_ns) { now_ns_ = now_ns; }
   void Advance(int64_t ns) {
     now_ns_ += ns;
     monotonic_ns_ += ns;

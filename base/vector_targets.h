@@ -7,7 +7,7 @@
 // Highway calls AVX3. The machine's best one is chosen when a kernel is first used. On aarch64
 // there is NEON. Each further set would add a second or two to a kernel's compilation.
 
-// Highway counts AES and PCLMUL to SSE4, but x86-64-v2 has neither. No kernel uses them.
+// Highway's SSE4 target includes AES and PCLMUL, which x86-64-v2 lacks. No kernel uses them.
 #define HWY_DISABLE_PCLMUL_AES
 // Kernels hold vectors in arrays, which SVE's vectors of unknown width do not allow.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)

@@ -6,9 +6,9 @@
 //   caller    | task 0 | task 2 | task 3 | task 6 |     waits for task 5, returns
 //   thread    idle .. | task 1 | task 4 | task 5 .......|
 //
-// So any number of callers share one pool: a caller never waits for a thread to become free, only
-// at its end for tasks that have started. A pool that is busy, or has no threads, merely does not
-// help.
+// Any number of callers can share one pool: a caller never waits for a thread to become free. It
+// waits only at the end, for tasks that other threads have started. Without an idle thread, it does
+// all tasks itself.
 
 #include <atomic>
 #include <condition_variable>
@@ -51,8 +51,8 @@ class WorkerPool {
   void Work();
 
   std::mutex mutex_;
-  std::condition_variable wake_;  // For idle threads: there is a job, or the end.
-  std::condition_variable left_;  // For callers: a thread has left some job.
+  std::condition_variable wake_;  // Wakes idle threads for a new job, or to stop.
+  std::condition_variable left_;  // Wakes callers when a thread has left a job.
   std::deque<Job*> jobs_;         // Guarded by mutex_: jobs that may need help.
   bool stopping_ = false;         // Guarded by mutex_.
   std::vector<std::thread> threads_;

@@ -7,13 +7,14 @@
 //                                           |<---- keep_bytes ------------------->|
 //
 // Without it, the kernel buffers dirty pages for up to 30 s, writes them all at once, and blocks
-// the thread that appends. Each page is also a new one, which the kernel has to find and a
-// hypervisor may have to fetch; with it, the same few pages are reused.
+// the thread that appends. Also, each appended page is then new to the cache: the kernel has to
+// find a free page, and a hypervisor may have to provide it. With WriteBehind, the same few pages
+// are reused.
 //
-// This is not a durability guarantee; use File::SyncData for that. A write error of the disk is
-// noticed here, at the next step or when pages are dropped, also if the file is never synced.
+// This is not a durability guarantee; use File::SyncData for that. It detects a write error of the
+// disk at the next write or drop, even if the file is never synced.
 //
-// Nothing is dropped where pages are the storage (tmpfs, DAX) or the file system cannot tell.
+// Nothing is dropped where pages are the storage (tmpfs, DAX).
 
 #include <atomic>
 #include <condition_variable>
@@ -29,19 +30,22 @@
 
 namespace tickstack {
 
-// Threads: one owner, whose calls do not block except for Stop. A thread of its own does the work.
+// Threads: one owner; none of its calls except Stop blocks. The object has its own thread, which
+// does the work.
 class WriteBehind {
  public:
-  // Starts for the file at `path`, which has `bytes` bytes now; these are left alone. The last
-  // `keep_bytes` of what is appended stay in the cache, at least 8 MiB. The file is opened again,
-  // so that a write error is reported both here and to the descriptor that syncs the file.
+  // Starts for the file at `path`, whose first `bytes` bytes, its present content, are left alone.
+  // The last `keep_bytes` of the appended bytes stay in the cache, at least 8 MiB. The file is
+  // opened again, so that a write error is reported both here and to the descriptor that syncs the
+  // file.
   static absl::StatusOr<std::unique_ptr<WriteBehind>> Start(const std::string& path, uint64_t bytes,
                                                             uint64_t keep_bytes);
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  // The file has grown to `bytes`, and will not be truncated below that.
+  // Tells it that the file has grown to `bytes`. The file must not be truncated below that
+  // afterwards.
   void OnGrown(uint64_t bytes);
 
   // Ends the thread. Blocks while the disk writes up to 8 MiB. May be called again.
@@ -69,7 +73,7 @@ class WriteBehind {
   uint64_t announced_;  // Used by the owner: the size at which it last woke the thread.
   std::atomic<bool> failed_ = false;
   absl::Status status_;  // Written once, before failed_.
-  std::mutex mutex_;     // For waiting on grown_ and stop_.
+  std::mutex mutex_;     // Used with wake_ to wait for a change of grown_ or stop_.
   std::condition_variable wake_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;  // Last: it uses everything above.

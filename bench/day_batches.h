@@ -27,21 +27,21 @@ struct DayBatchOptions {
   uint8_t chars = 26;  // Number of distinct values of a char column, starting with `A`.
 };
 
-// Rows of a schema with a column `time` of timestamps and a column `sym` of symbols. Times ascend
-// by `step_ns`. Rows are distributed over symbols by Zipf's law: the k-th symbol has 1/k of the
-// first one's rows. Other values are random: prices from 1 to 100, sizes from 1 to 1,000. The same
-// options give the same rows.
+// The batches of a day for a schema with a column `time` of timestamps and a column `sym` of
+// symbols. Times ascend by `step_ns`. Rows are distributed over symbols by Zipf's law: the k-th
+// symbol has 1/k of the first one's rows. Other values are random: prices from 1 to 100, sizes from
+// 1 to 1,000. The same options give the same rows.
 //
 // Threads: one owner.
 class DayBatches {
  public:
   DayBatches(const Schema& schema, const DayBatchOptions& options);
 
-  // Returns the next batch. Its bytes belong to the pool: valid until the batch is reused.
+  // Returns the next batch. Its bytes belong to the pool and are valid until the batch is reused.
   BatchView Next();
-  // Returns the batch at `number` modulo the pool's size, for callers that must not spend time on
-  // setting its times: they are those that Next() set last, or those of the first batch. rows()
-  // does not count the batch.
+  // Returns the batch at `number` modulo the pool's size, without setting its times, for callers
+  // that must not spend time on this. Its times are those that Next() last set, or those of the
+  // first batch. rows() does not count the batch.
   BatchView InPool(size_t number) const {
     return {pool_[number % pool_.size()].columns, options_.rows_per_batch};
   }

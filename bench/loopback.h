@@ -36,10 +36,10 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   void Send(std::span<const std::byte> bytes);
-  // At least one byte; 0 if the peer closed the connection.
+  // Returns the number of bytes received, which is 0 only if the peer closed the connection.
   size_t Receive(std::span<std::byte> into);
   void ReceiveAll(std::span<std::byte> into);
-  Value Ask(const Value& request);  // No async message may be pending.
+  Value Ask(const Value& request);  // Sends a sync request. No async message may be pending.
   int socket() const { return socket_; }
 
  private:
@@ -55,7 +55,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   double CpuSeconds() const;  // User and system time so far.
-  // Times of the child's first thread: running, and runnable but waiting for a core.
+  // How long the child's first thread has run, and how long it was runnable but waited for a core,
+  // in seconds.
   struct ThreadTimes {
     double ran_s = 0, waited_s = 0;
   };
@@ -69,7 +70,7 @@ class Child {
 // Returns async `.u.upd` messages of `rows` quotes each in the default schema (0: one row of
 // atoms). Symbols are drawn from 8,000 by Zipf's law.
 std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed);
-// Returns the same for trades. `rows` must be at least 1.
+// Returns such messages for trades. `rows` must be at least 1.
 std::vector<ByteBuffer> TradeUpds(size_t messages, size_t rows, uint64_t seed);
 // Returns the name of one of these symbols by its rank, from 0 for the most frequent. A symbol is
 // drawn 1 / (1 + rank) times as often as the most frequent one.

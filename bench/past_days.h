@@ -51,8 +51,8 @@ class PastDays {
   const SymbolTable& symbols() const { return database_->domains()->symbols(); }
   std::string NameOf(SymbolId id) const { return std::string(symbols().NameOf(id)); }
 
-  // Returns every hundredth symbol in the order of quote counts, starting with the tenth: 1 % of
-  // them.
+  // Returns 1 % of the symbols: every hundredth one in the order of quote counts, starting with the
+  // tenth.
   std::vector<SymbolId> Basket() const;
   // Returns sums by symbol, over the quotes of the basket's symbols on all days whose time of day
   // is in [first_ns, last_ns].
@@ -65,7 +65,8 @@ class PastDays {
   };
   // Returns for each quote the best bid and ask of its symbol over all exchanges after that quote.
   static std::vector<Best> BestQuotes(const PastRows& quotes);
-  // Returns for each trade of a day the row of its symbol's last quote until its time; -1 if none.
+  // Returns, for each trade of a day, the row of the last quote of its symbol at or before the
+  // trade's time; -1 if there is none.
   static std::vector<int64_t> Prevailing(const PastRows& trades, const PastRows& quotes);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace tickstack::bench {
 
-// Measures how much queries delay the rows that arrive meanwhile. A feed sends 48,000 rows per
+// Measures how much queries delay the rows that arrive while they run. A feed sends 48,000 rows per
 // second (one trade to ten quotes, an update of each table every ms) through a tickerplant process
 // to an rdb process that starts with 8.8 million rows. The figure is the time from when a row is
 // due until it is visible, from the rdb's own `.rdb.latency[]`, under these loads:

@@ -7,7 +7,7 @@
 //           vectors, lists, dictionaries and tables as objects that begin at multiples of 16
 //   col##   the names of all symbols in the items, if there are any
 //
-// kdb+ lets equal items share bytes, except in the columns of a table; neither do we there.
+// Equal items do not share bytes. kdb+ does not let them do so in the columns of a table either.
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,9 @@
 
 namespace tickstack::disk {
 
-// Like WriteColumn, for a column of type kList. An empty column is a single file with an empty
-// list. kUnimplemented, with the row and what was found: a function, or lists nested 100 deep.
+// Does what WriteColumn (column_writer.h) does, for a column of type kList. An empty column becomes
+// a single file with an empty list. kUnimplemented, with the row and what was found, for a function
+// or for lists nested 100 deep.
 absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const std::string& path, const ColumnWriterOptions& options);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Remembers for a column whether the elements of some ranges of rows ascend. No file records that
-// for the rows of one symbol, so the first reader that wants to bisect them reads them all, and
-// later readers need not.
+// Remembers for which ranges of a column's rows the elements ascend. No file records that for the
+// rows of one symbol, so the first reader that wants to use a binary search reads all of them.
+// Later readers use its result.
 
 #include <cstdint>
 #include <mutex>
@@ -13,7 +13,7 @@
 
 namespace tickstack::disk {
 
-// Threads: any. Memory: some 40 bytes per range; the ranges of an index are as many as its keys.
+// Threads: any. Memory: some 40 bytes per range. An index has one range per key.
 class AscendingRanges {
  public:
   // Returns nullopt if the range has not been examined yet.

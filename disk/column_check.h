@@ -1,6 +1,7 @@
 #pragma once
 
-// Checks that a column file holds what it claims, for `tickstack hdb check`.
+// Checks that the content of a column file agrees with its header and index, for `tickstack hdb
+// check`.
 
 #include <cstdint>
 #include <memory>
@@ -17,12 +18,12 @@ namespace tickstack::disk {
 // A problem that a check found.
 struct Finding {
   std::string path;
-  // Position in the file; for a compressed one, in the uncompressed file.
+  // Position in the file; for a compressed file, in its uncompressed content.
   std::optional<uint64_t> byte;
   std::string what;  // What was found and what was expected.
 };
 
-// Converts a reader's error, whose message may begin with the path and the byte.
+// Returns a reader's error as a finding. The error's message may begin with the path and the byte.
 Finding FindingOf(const std::string& path, const absl::Status& status);
 
 struct ColumnCheck {
@@ -42,16 +43,17 @@ struct ColumnCheck {
 // Reads all of a column: every compressed block and every row. It checks the count against the
 // length; positions against the domain; the order if it is claimed (sorted, parted); a parted
 // column's index, including its hash table, against the rows; and the ends or references of nested
-// rows, and that each row can be built. It does not check the indexes of `unique` and `grouped`,
-// and of parted columns that are no enums, since no description of the format covers them.
-// Cost: one pass. Memory: a block, and 8 bytes per symbol; a nested compressed column is held
-// completely.
+// rows, and that each row can be built. It does not check the indexes of columns with `unique` or
+// `grouped`, or of parted columns that are not enums, since no description of the format covers
+// them.
+// Cost: one pass. Memory: a block, and 8 bytes per symbol; for a compressed nested column, the
+// whole column.
 ColumnCheck CheckColumn(const std::string& path, std::shared_ptr<const SymbolDomains> domains);
 
-// Finds where a column of times decreases within a group of rows (those of a symbol). As-of joins,
-// also those of q, require them to ascend there. `starts` has the groups' first rows, and finally
-// the row count. nullopt if they nowhere decrease, or if it is no column of times or cannot be
-// read.
+// Finds the first place where a column of times decreases within the rows of one symbol. As-of
+// joins, also those of q, require that these times ascend. `starts` has the first row of each
+// symbol, and finally the row count. nullopt if no time decreases, or if the column has no times or
+// cannot be read.
 std::optional<Finding> FindTimeGoingBack(const std::string& path,
                                          const std::vector<uint64_t>& starts);
 

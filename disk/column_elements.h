@@ -13,7 +13,7 @@
 
 namespace tickstack::disk {
 
-// The elements of a column of T (SymbolId for symbols). Valid as long as the snapshot. Threads:
+// The elements of a column of T (SymbolId for symbols). Valid while the snapshot exists. Threads:
 // any.
 template <typename T>
 class ColumnElements {
@@ -32,8 +32,8 @@ class ColumnElements {
     return reinterpret_cast<const T*>(origin_[layout_.NumberOf(row)] + row * sizeof(T));
   }
 
-  // Copies the elements of these rows. Rows of a symbol are far apart, so each element would be a
-  // cache miss without prefetching.
+  // Copies the elements of these rows to `out`. It prefetches, because the rows of a symbol are far
+  // apart and each element would otherwise be a cache miss.
   void Gather(std::span<const uint32_t> rows, T* out) const {
     constexpr size_t kAhead = 24;
     mem::MediumAccess access(medium_);

@@ -1,7 +1,8 @@
 #pragma once
 
 // The first bytes of a column file, as kdb+ 3.6 and later write them (docs/formats.md). The count
-// is the true one: later versions of kdb+ write 0 and use the length, older ones need it.
+// in a header is the number of elements. Later versions of kdb+ write 0 there and use the file's
+// length, but older ones need the count.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,8 @@ inline ByteBuffer VectorHeader(Type type, Attribute attribute, size_t rows) {
   return out;
 }
 
-// Returns the header fd 20: a page whose last 16 bytes are the header of what follows.
+// Returns the header fd 20: a page whose last 16 bytes are the header of the elements that follow
+// it.
 inline ByteBuffer PageHeader(std::string_view domain, uint8_t second, uint8_t type,
                              Attribute attribute, size_t count) {
   ByteBuffer out;

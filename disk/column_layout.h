@@ -26,23 +26,24 @@ enum class ColumnForm : uint8_t {
 
 struct ColumnLayout {
   ColumnForm form = ColumnForm::kSerialised;
-  // Type of an element: kSymbol for an enum, the type of the rows' elements for an old nested
-  // column, kList for an anymap and, because the value is not read, for ff 01.
+  // Type of an element. For an enum: kSymbol. For an old nested column: the type of the elements in
+  // each row. For an anymap, and for ff 01, whose value is not read: kList.
   Type type = Type::kList;
   Attribute attribute = Attribute::kNone;
   size_t width = 0;  // Bytes per row; 0 for ff 01.
   uint64_t data_offset = 0;
   uint64_t rows = 0;        // 0 for ff 01.
-  int64_t header_rows = 0;  // Count in the header, which may be less than rows, or 0.
+  int64_t header_rows = 0;  // The header's count, which may be less than `rows`, even 0.
   uint64_t header_rows_offset = 0;
   std::string domain;  // Domain of an enum.
 
-  uint64_t data_bytes() const { return rows * width; }  // At most the file's length.
+  uint64_t data_bytes() const { return rows * width; }  // Not more than the file's length.
 };
 
-// `head` is the first kPageBytes of the (uncompressed) file, or all of a shorter one; the file has
-// `file_bytes` bytes. kDataLoss, with the byte, if it is no column of kdb+ or the file is too short
-// for its rows; kUnimplemented for forms without a description. The caller adds the path.
+// Parses `head`, the first kPageBytes of the (uncompressed) file, or all of a shorter file.
+// `file_bytes` is the file's size. kDataLoss, with the byte, if it is not a column of kdb+ or the
+// file is too short for its rows; kUnimplemented for a form that no public description covers. The
+// caller adds the path to errors.
 absl::StatusOr<ColumnLayout> ParseColumnLayout(std::span<const std::byte> head,
                                                uint64_t file_bytes);
 

@@ -15,19 +15,19 @@
 namespace tickstack::disk {
 
 struct RepairedColumn {
-  std::vector<std::string> files;  // That were replaced: the column and its companions.
+  std::vector<std::string> files;  // The replaced files: the column and its companions.
   uint64_t bytes = 0;
 };
 
-// Writes the whole table again beside its partition, and replaces the files of `column` by renames,
-// if they have the checksums that the partition has for them: then they are the files that were
-// there. `table` has the rows of the log. A column that was compressed is compressed again in the
-// same way.
+// Writes the whole table again beside its partition. If the new files of `column` have the
+// checksums that the partition has for them, they are the original ones, and replace the damaged
+// files by renames. `table` has the rows of the log. A column that was compressed is compressed
+// again in the same way.
 //
-// kNotFound if there is no such partition, table or column. kFailedPrecondition if the partition
-// has no checksums, or the rows give other files; nothing is changed then. Cost and errors: those
-// of WritePartition for the table. A process that dies leaves a folder `repair.DATE$`, which the
-// next repair removes, or some of the files replaced.
+// kNotFound if there is no such partition, table or column. kFailedPrecondition, without any
+// change, if the partition has no checksums, or if the new files do not match them. Cost and other
+// errors: as for WritePartition of this table. A process that is killed may leave a folder
+// `repair.DATE$`, which the next repair removes, or may have replaced only some of the files.
 absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& options, int32_t date,
                                             const Snapshot& table, std::string_view column);
 

@@ -28,8 +28,7 @@
 
 namespace tickstack::disk {
 
-// The positions of a process's symbols in the domain: positions_[id + 1] for SymbolId id, and
-// positions_[0] for the null symbol.
+// Maps the symbols of a process to their positions in the domain.
 class SymbolPositions {
  public:
   explicit SymbolPositions(size_t ids) : positions_(ids + 1, kNullLong) {}
@@ -38,7 +37,7 @@ class SymbolPositions {
 
  private:
   static size_t Slot(SymbolId id) { return id == kNullSymbol ? 0 : static_cast<size_t>(id) + 1; }
-  std::vector<int64_t> positions_;
+  std::vector<int64_t> positions_;  // Index: SymbolId + 1; 0 for the null symbol.
 };
 
 struct ColumnWriterOptions {

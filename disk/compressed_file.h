@@ -1,6 +1,6 @@
 #pragma once
 
-// Parses where the blocks of a compressed file are.
+// Finds the blocks of a compressed file.
 //
 //   kxzipped | block | block | ... | trailer | (u32 bytes, u32 algorithm) a block | i64 blocks
 //
@@ -22,7 +22,7 @@
 namespace tickstack::disk {
 
 struct CompressedBlock {
-  uint64_t offset = 0;  // In the file.
+  uint64_t offset = 0;  // Position in the file.
   uint32_t bytes = 0;
   Compression algorithm = Compression::kNone;
 };
@@ -30,7 +30,8 @@ struct CompressedBlock {
 struct CompressedLayout {
   uint64_t image_bytes = 0;  // Size of the uncompressed file.
   uint64_t block_bytes = 0;
-  Compression algorithm = Compression::kNone;  // Single blocks may be uncompressed.
+  // The file's algorithm; blocks may be stored uncompressed.
+  Compression algorithm = Compression::kNone;
   int level = 0;
   std::vector<CompressedBlock> blocks;
 
@@ -39,13 +40,13 @@ struct CompressedLayout {
   }
 };
 
-// `file` is all of a file that begins with kCompressedTag. kDataLoss, with the byte, if its parts
-// do not fill it exactly. The caller adds the path. Cost and memory: O(blocks), which the file's
-// length bounds.
+// Parses the trailer of `file`, a whole file that begins with kCompressedTag. kDataLoss, with the
+// byte, if its parts do not fill the file exactly. The caller adds the path to errors. Cost and
+// memory: O(blocks), which the file's length bounds.
 absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file);
 
-// Opens a file that StoredFile::Open found to be compressed. `checksums` are those of the file as
-// it is on the disk; nullptr without any.
+// Opens a file that StoredFile::Open found to be compressed. `checksums` are those of the
+// compressed bytes on the disk; nullptr if there are none.
 absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
     std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums = nullptr);
 

@@ -8,8 +8,9 @@
 //   db/exchange/             a splayed table that is not partitioned
 //   db/holidays              a flat table: one value in one file
 //
-// As in kdb+, the newest partition defines the partitioned tables and their columns. An older
-// partition without such a table has no rows of it; a missing column has nulls there.
+// As in kdb+, the newest partition defines the partitioned tables and their columns. If an older
+// partition lacks a table, the table has no rows there; if it lacks a column, the column has nulls
+// there.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +29,10 @@
 
 namespace tickstack::disk {
 
-// One directory of a partition. With segments, a value may have several successive ones.
+// One directory of a partition. With segments, several successive directories may have the same
+// value.
 struct Partition {
-  int64_t value = 0;      // As in PartitionName.
+  int64_t value = 0;      // The same as PartitionName::value.
   std::string directory;  // `db/2024.01.29`, or a path in a segment.
 };
 
@@ -42,15 +44,15 @@ class PartitionedTable {
   PartitionedTable(const PartitionedTable&) = delete;
   ~PartitionedTable();
 
-  // Without the column that the partitions are named for. Nested columns are kList, and so is a
-  // column whose type no partition's file reveals.
+  // Returns the schema, without the column that the partitions are named for. Nested columns have
+  // type kList, and so has a column whose type cannot be read from any partition's file.
   const Schema& schema() const { return schema_; }
   const std::string& name() const { return schema_.table; }
 
-  // Returns its part in partition number `partition` of Database::partitions(), which the first
-  // call opens; nullptr if that partition lacks the table; kDataLoss if its `.d` omits a column of
-  // the schema whose file exists. Valid as long as this. Columns are those of the part's own `.d`,
-  // which may differ from the schema.
+  // Returns the table's part in partition number `partition` of Database::partitions(), and opens
+  // it at the first call; nullptr if that partition lacks the table. kDataLoss if the part's `.d`
+  // omits a column of the schema although the column's file exists. The part is valid while this
+  // object exists. It has the columns of its own `.d`, which may differ from the schema.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
 
  private:
@@ -61,29 +63,29 @@ class PartitionedTable {
   const std::span<const Partition> partitions_;
   const std::shared_ptr<const SymbolDomains> domains_;
   Schema schema_;
-  // One for each partition: nullptr until opened, then one store with release, which pairs with the
-  // acquire in In.
+  // One for each partition. It holds nullptr until the part is opened. The pointer is then stored
+  // once, with release, which pairs with the acquire in In.
   struct Part;
   const std::unique_ptr<Part[]> parts_;
   mutable std::mutex mutex_;  // Held while a thread opens a part.
 };
 
-// Immutable: open another one to see later changes. Threads: any.
+// Immutable: open the database again to see later changes. Threads: any.
 class Database {
  public:
   struct Options {
-    // False: a line of par.txt, or the name of a partition, that leads to no directory is an error,
-    // since without it every answer would be wrong; so is a segment that par.txt has twice, whose
-    // rows would count twice. True: they become problems().
+    // Applies to a line of par.txt, or a partition's name, that leads to no directory, so that rows
+    // would be missing in answers; and to a segment that par.txt has twice, so that rows would
+    // count twice. False: each is an error. True: each becomes one of problems().
     bool allow_missing_segments = false;
   };
 
-  // Lists directories, and reads the domains, the newest partition's `.d` and the first page of its
-  // columns. kNotFound if there is no such directory, segment or partition; kInvalidArgument if a
-  // segment occurs twice; kResourceExhausted if the process has no mappings left, even in the
-  // MappingReserve. Damaged or foreign files do not stop it: problems() names them. An empty
-  // directory is an empty database. Cost: one listing per segment and of the newest partition,
-  // about 50 ns per symbol.
+  // Opens a database: lists its directories, and reads the domains, the `.d` files of the newest
+  // partition, and the first page of its columns. kNotFound if there is no such directory, segment
+  // or partition; kInvalidArgument if a segment occurs twice; kResourceExhausted if the process has
+  // no mappings left, even in the MappingReserve. Files that are damaged or not kdb+'s are no
+  // errors; problems() names them. An empty directory is an empty database. Cost: listing each
+  // segment and the newest partition, and about 50 ns per symbol.
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root,
                                                               const Options& options);
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root) {
@@ -93,14 +95,16 @@ class Database {
   const std::string& root() const { return root_; }
   const std::shared_ptr<const SymbolDomains>& domains() const { return domains_; }
 
-  // The directories that hold partitions: the root, or the lines of par.txt in order.
+  // Returns the directories that hold partitions: the root, or the lines of par.txt in order.
   std::span<const std::string> segments() const { return segments_; }
   bool is_segmented() const { return is_segmented_; }
 
-  // What the partitions are named for, and the name of the column that has it.
+  // Returns what the partitions are named for: dates, months, years or numbers.
   PartitionKind partition_kind() const { return partition_kind_; }
+  // Returns the name of the column that has a partition's value.
   std::string_view partition_column() const { return NameOf(partition_kind_); }
-  // In ascending order of value; equal values in the order of their segments.
+  // The partitions in ascending order of value; those with equal values in the order of their
+  // segments.
   std::span<const Partition> partitions() const { return partitions_; }
 
   std::span<const std::unique_ptr<PartitionedTable>> partitioned_tables() const {
@@ -108,7 +112,7 @@ class Database {
   }
   const PartitionedTable* FindPartitioned(std::string_view name) const;  // nullptr: none.
 
-  // The tables in the root that have a directory, by name.
+  // The splayed tables in the root, in order of name.
   struct RootTable {
     std::string name;
     std::shared_ptr<const SplayedTable> table;
@@ -116,15 +120,15 @@ class Database {
   std::span<const RootTable> splayed_tables() const { return splayed_; }
   const SplayedTable* FindSplayed(std::string_view name) const;  // nullptr: none.
 
-  // Files in the root that are neither a domain nor known to be foreign: values that are read on
-  // request, such as flat tables.
+  // Files in the root that may hold a value, such as a flat table: all files except domains and
+  // files known to be something else. Values are read on request.
   struct RootFile {
     std::string name;
     std::string path;
   };
   std::span<const RootFile> flat_files() const { return flat_; }
 
-  // Files that were not loaded, with reasons; each names its file.
+  // The reasons why files were not loaded; each names its file.
   std::span<const std::string> problems() const { return problems_; }
 
  private:
@@ -132,7 +136,7 @@ class Database {
   absl::Status ReadRoot(const Options& options);
   absl::Status ReadSegments(const Options& options);
   absl::Status ReadPartitions(const Options& options);
-  // Returns the error, or adds it to the problems, as `options` say.
+  // Returns the error or, if `options` allow it, adds it to the problems and returns OK.
   absl::Status Missing(absl::Status status, const Options& options);
   void ReadPartitionedTables();
 

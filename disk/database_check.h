@@ -15,38 +15,45 @@ namespace tickstack::disk {
 
 struct DatabaseCheck {
   uint64_t partitions = 0;
-  uint64_t tables = 0;  // Splayed tables: one for each partition that has it.
+  // Splayed tables; a partitioned table counts once for each partition that has it.
+  uint64_t tables = 0;
   uint64_t columns = 0;
   uint64_t rows = 0;
-  uint64_t disk_bytes = 0;            // Of columns.
+  uint64_t disk_bytes = 0;            // Size of the columns on the disk.
   uint64_t unchecksummed_tables = 0;  // Tables without checksums, such as those of kdb+.
-  std::vector<Finding> findings;      // By path. At most kFindingsMax.
+  std::vector<Finding> findings;      // Sorted by path; at most kFindingsMax.
   uint64_t findings_left_off = 0;
-  // Things that kdb+ accepts but a person may want to know: by path. At most kFindingsMax.
+  // Things that kdb+ accepts but a person may want to know, sorted by path; at most kFindingsMax.
   std::vector<Finding> warnings;
 
   static constexpr size_t kFindingsMax = 10'000;
   bool is_sound() const { return findings.empty(); }
 };
 
-// Checks every file that kdb+ would load from `root`: par.txt and its segments, with leftovers of
-// interrupted moves and dangling links; domains (torn and repeated names); for every table of every
-// partition its `.d`, that each column exists and is whole (CheckColumn) and has as many rows as
-// the others, that its columns have the newest partition's types, and that the newest partition has
-// it; splayed tables and flat files in the root; and, where there are checksums, every block of
-// every file that has them. Tables and columns that older partitions lack are
-// no findings, since queries treat them as empty and null, unless the column's file exists.
+// Checks every file that kdb+ would load from `root`:
 //
-// Warnings concern databases that kdb+ loads: times that do not ascend for a symbol where symbols
-// are parted, files beside a table that no `.d` names, a `.d` with an attribute or a wrong count.
+//   par.txt        its segments, leftovers of interrupted moves, dangling links
+//   domains        torn and repeated names
+//   partitions     for each table: its `.d`; that each column exists, is whole (CheckColumn) and
+//                  has as many rows as the others; that the newest partition has the table, with
+//                  the same types
+//   root           splayed tables and flat files
+//   checksums      every block of every file that has them
+//
+// A table or column that an older partition lacks is not a finding, since queries treat it as empty
+// or null. It is one if the column's file exists.
+//
+// Warnings are for databases that kdb+ loads: times of a symbol that do not ascend in a table
+// parted by symbol, files beside a table that its `.d` does not name, a `.d` with an attribute or a
+// wrong count.
 //
 // kNotFound if there is no such directory. Cost: reads everything once, and once more for
-// checksums, which all threads compare whatever the sizes of the files. Memory: that of CheckColumn
-// for each thread. Threads: the caller's and those of `workers`.
+// checksums. All threads share this work, even on a single file. Memory: for each thread, as much
+// as CheckColumn. Threads: the caller's and those of `workers`.
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);
 
-// The same for one partition, given by its directory, of the database in `root`. kCancelled once
-// `stop` returns true; any thread asks it before each column.
+// Checks one partition of the database in `root`, given by the partition's directory, in the same
+// way. Each thread calls `stop` before each column; kCancelled if that returns true.
 absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
                                              WorkerPool& workers, absl::FunctionRef<bool()> stop);
 

@@ -6,9 +6,10 @@
 //                                           ^
 //   DecompressedCache  ---------------------'   while there is room
 //
-// The cache evicts images in clock order: each image that was used since the hand last passed stays
-// for another round. An image exists while it has readers, and further readers share it. So a query
-// never loses what it reads, and memory beyond the cache's limit is freed when it ends.
+// The cache evicts images by the clock algorithm: an image that was used since the clock's hand
+// last passed it stays for another round. An evicted image exists while it has readers, and further
+// readers share it. So a query never loses the bytes that it reads, and memory beyond the cache's
+// limit is freed when the query ends.
 
 #include <atomic>
 #include <condition_variable>
@@ -26,8 +27,9 @@
 
 namespace tickstack::disk {
 
-// Filled once, by all threads that request it meanwhile: each takes the next block until none is
-// left, and then waits for the blocks of the other threads. Threads: any.
+// An image is filled once, together by all threads that request it meanwhile: each repeatedly takes
+// the next block until none is left, and then waits for the blocks of the other threads. Threads:
+// any.
 class DecompressedImage {
  public:
   // kResourceExhausted if DecompressedBytesMax() would be exceeded even after evicting everything
@@ -38,8 +40,8 @@ class DecompressedImage {
   DecompressedImage(const DecompressedImage&) = delete;
   ~DecompressedImage();
 
-  // Calls decompress(block, out) for each block that no thread has taken yet; returns when all are
-  // done. The first error is returned to all threads.
+  // Calls decompress(block, out) for each block that no thread has taken yet, and returns when all
+  // blocks are done. All threads get the first error.
   absl::Status Fill(absl::FunctionRef<absl::Status(size_t, std::span<std::byte>)> decompress);
   // Valid after Fill returned OK.
   std::span<const std::byte> bytes() const { return memory_.bytes(); }
@@ -51,12 +53,13 @@ class DecompressedImage {
 
   const uint64_t block_bytes_;
   const size_t blocks_;
-  uint64_t claimed_ = 0;           // Counted in DecompressedBytesMax().
-  Mapping memory_;                 // Created before other threads see this.
+  uint64_t claimed_ = 0;           // Bytes that this image adds to DecompressedBytes().
+  Mapping memory_;                 // Allocated before other threads see the image.
   std::span<std::byte> writable_;  // In memory_; each block is written by the thread that took it.
   std::atomic<size_t> next_block_{0};
   std::atomic<bool> failed_{false};
-  std::atomic<bool> whole_{false};  // One store with release, which pairs with the acquire in Fill.
+  // Stored once with release, which pairs with the acquire in Fill.
+  std::atomic<bool> whole_{false};
 
   std::mutex mutex_;
   std::condition_variable done_;
@@ -64,7 +67,8 @@ class DecompressedImage {
   absl::Status status_;     // Guarded by mutex_: the first error.
 
   std::atomic<bool> cached_{false};  // Changed under the cache's mutex.
-  std::atomic<bool> used_{false};    // True if it was used since the hand last passed.
+  // True if the image was used since the clock's hand last passed it.
+  std::atomic<bool> used_{false};
 };
 
 // One per process. Threads: any.
@@ -72,13 +76,15 @@ class DecompressedCache {
  public:
   static DecompressedCache& Instance();
 
-  // Records that an image is used: keeps it, and evicts others if there is no room.
+  // Records that an image is used. Adds it to the cache, and evicts other images if there is no
+  // room.
   void Use(const std::shared_ptr<DecompressedImage>& image);
   // Removes an image whose file was closed.
   void Remove(const DecompressedImage* image);
 
   uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
-  // Limit of the bytes of images that are not in use. Default: a quarter of the machine's memory.
+  // Returns the limit on the total size of the cached images. Default: a quarter of the machine's
+  // memory.
   uint64_t max_bytes() const { return max_bytes_.load(std::memory_order_relaxed); }
   void SetMaxBytes(uint64_t bytes);
 
@@ -100,11 +106,11 @@ class DecompressedCache {
   std::atomic<uint64_t> evictions_{0};
 };
 
-// Returns the memory of all decompressed files in this process, including those in use. Threads:
-// any, also for the next two functions.
+// Returns the memory of all decompressed files in this process, including those in use. Any thread
+// may call this function and the next two.
 uint64_t DecompressedBytes();
-// Returns the limit of that memory, by default half of the machine's memory. Decompressing a file
-// beyond it fails with kResourceExhausted.
+// Returns the limit of DecompressedBytes(), by default half of the machine's memory. Decompressing
+// a file beyond it fails with kResourceExhausted.
 uint64_t DecompressedBytesMax();
 void SetDecompressedBytesMax(uint64_t bytes);
 

@@ -6,7 +6,8 @@
 //   plain        the appended bytes
 //   compressed   kxzipped | block | block | .. | trailer with the length of each block
 //
-// Memory: that of FileStream; if compressed, 4 MiB more, and 8 bytes per block for the trailer.
+// Memory: that of FileStream. A compressed file needs 4 MiB more, and 8 bytes per block for the
+// trailer.
 //
 // Threads: one owner, helped by the pool.
 
@@ -28,10 +29,10 @@ namespace tickstack::disk {
 
 class FileImage {
  public:
-  // Creates a file. `workers` and `checksums`, which gets the checksums of the file as it is on the
-  // disk, may be nullptr. They, the storage and `window` must outlive the image; `window` is memory
-  // as for FileStream, or empty. If the file is written plain, Room() is in the window, so that
-  // data which is put in order there is written from there.
+  // Creates a file. `workers` may be nullptr, and so may `checksums`, which receives the checksums
+  // of the bytes on the disk. `window` is passed to FileStream as its memory, and may be empty. If
+  // the file is not compressed, Room() is in the window, so data that the caller puts in order
+  // there is written without a copy. All arguments must outlive the image.
   static absl::StatusOr<FileImage> Create(const std::string& path,
                                           const CompressionOptions& compression,
                                           WorkerPool* workers, const Storage* storage,
@@ -39,12 +40,13 @@ class FileImage {
                                           ChecksumCollector* checksums = nullptr);
 
   absl::Status Append(std::span<const std::byte> bytes);
-  // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.
+  // Room and Filled append without a copy. Room returns memory of at least 64 KiB. The caller fills
+  // the first `bytes` of it, and then calls Filled(bytes).
   static constexpr size_t kRoomMin = FileStream::kRoomMin;
   std::span<std::byte> Room();
   absl::Status Filled(size_t bytes);
 
-  // Writes the rest and syncs. Returns the bytes of the file.
+  // Writes the rest and syncs the file. Returns its size.
   absl::StatusOr<uint64_t> Finish();
 
   uint64_t bytes() const { return image_bytes_; }  // Appended so far.

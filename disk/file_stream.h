@@ -4,16 +4,15 @@
 //
 //   | 2 MiB | 2 MiB | .. | whole pages | rest |     the rest, less than a page, uses the page cache
 //
-// The day that an end of day writes is about as large as memory, and is not read soon. In the page
-// cache, it would displace pages that queries of past days use, and cost a copy and a free page for
-// each 4 KiB. And once too much of it waited for the disk, the kernel would block every writer,
-// including the tickerplant and its log.
+// An end of day writes about as much data as the machine has memory, and it is not read soon. In
+// the page cache, it would displace pages that queries of past days use, and each 4 KiB would cost
+// a copy and a free page. And once too many dirty pages waited for the disk, the kernel would block
+// every writer, including the tickerplant, which writes its log.
 //
 // A write returns when the disk has the data, so write several files concurrently to keep both the
 // disk and a core busy.
 //
-// Memory: 2 MiB, or memory of the caller, which is then written when it is full. Threads: one
-// owner.
+// Memory: 2 MiB, or the caller's memory, which is written whenever it is full. Threads: one owner.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +31,7 @@
 
 namespace tickstack::disk {
 
-// Appends to anything that has Room() and Filled() like a FileStream.
+// Appends bytes to a sink that has Room() and Filled(), such as a FileStream.
 template <typename Sink>
 absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -48,21 +47,22 @@ absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
 class FileStream {
  public:
   // Creates a file and a stream into it. The storage must outlive the stream. Room() is in
-  // `memory`, which is aligned to File::kDirectAlignment, has at least kMemoryMin bytes, and must
-  // outlive the stream, too; if it is empty, the stream allocates its own. The checksums of what is
-  // written go to `checksums`, which may be nullptr.
+  // `memory`, which must be aligned to File::kDirectAlignment, have at least kMemoryMin bytes, and
+  // outlive the stream, too. If `memory` is empty, the stream allocates its own. The checksums of
+  // the written bytes go to `checksums`, which may be nullptr.
   static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage,
                                            std::span<std::byte> memory = {},
                                            ChecksumCollector* checksums = nullptr);
 
   absl::Status Append(std::span<const std::byte> bytes);
-  // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.
+  // Room and Filled append without a copy. Room returns memory of at least 64 KiB. The caller fills
+  // the first `bytes` of it, and then calls Filled(bytes).
   static constexpr size_t kRoomMin = size_t{64} << 10;
   static constexpr size_t kMemoryMin = (size_t{2} << 20) + kRoomMin;
   std::span<std::byte> Room() { return memory_.subspan(used_); }
   absl::Status Filled(size_t bytes);
 
-  // Writes the rest and syncs. Returns the bytes of the file.
+  // Writes the rest and syncs the file. Returns its size.
   absl::StatusOr<uint64_t> Finish();
 
   uint64_t bytes() const { return written_bytes_ + used_; }  // Appended so far.
@@ -80,7 +80,7 @@ class FileStream {
   File file_;
   const Storage* storage_;
   ChecksumCollector* checksums_;  // May be nullptr.
-  BlockChecksums written_;        // If there is a collector: of the bytes written.
+  BlockChecksums written_;        // Checksums of the written bytes, if there is a collector.
   std::unique_ptr<std::byte, Free> own_;
   std::span<std::byte> memory_;  // The first used_ bytes wait to be written.
   size_t used_ = 0;

@@ -33,7 +33,7 @@ inline std::string VectorHeader(int type, int attribute, int64_t count) {
   return header + std::string(4, '\0') + LittleBytes(count);
 }
 
-// Returns a file fe 20. `type` must have the width of T.
+// Returns a file of the form fe 20. `type` must have the width of T.
 template <typename T>
 std::string VectorFile(int type, const std::vector<T>& elements, int attribute = 0) {
   return VectorHeader(type, attribute, static_cast<int64_t>(elements.size())) +
@@ -59,7 +59,8 @@ inline std::string Enum64File(std::string_view domain, const std::vector<int64_t
          ElementBytes(positions);
 }
 
-// Returns a file fe + name, for a domain of up to 6 letters.
+// Returns a file of 32-bit enums, which begins with fe and the name of a domain, of up to 6
+// letters.
 inline std::string Enum32File(std::string_view domain, const std::vector<int32_t>& positions,
                               int attribute = 0) {
   std::string header = "\xfe" + std::string(domain);
@@ -92,7 +93,7 @@ class KdbFiles {
 
   std::string root() const { return root_.string(); }
   std::string PathOf(std::string_view name) const { return (root_ / name).string(); }
-  // Returns the path.
+  // Writes a file, creating its directory if necessary. Returns its path.
   std::string Write(std::string_view name, std::string_view bytes) const {
     const std::filesystem::path path = root_ / name;
     std::filesystem::create_directories(path.parent_path());

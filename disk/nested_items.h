@@ -21,29 +21,30 @@ namespace tickstack::disk {
 class NestedItems {
  public:
   virtual ~NestedItems() = default;
-  // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes are
-  // invalid.
+  // Returns the value of a row, which must be below the column's row count. kDataLoss, with file
+  // and byte, if the row's bytes are invalid.
   virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
-  // Adds the bytes that rows are read from, except those of the column's own file; see
+  // Adds to `held` all bytes from which rows are read, except those of the column's own file; see
   // ColumnFile::Pin.
   virtual absl::Status Pin(std::vector<PinnedBytes>& held) const = 0;
 };
 
-// The form before 3.6: the column has the number of elements up to the end of each row, and
-// `column#` the elements. Opens that file; `checksums` as for ColumnFile. The column must outlive
-// the items.
+// Opens a column in the form before kdb+ 3.6: the column's file has the end of each row, as a
+// number of elements, and `column#` has the elements. `checksums` is as for ColumnFile. The column
+// must outlive the items.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
                                                                  const ColumnLayout& layout,
                                                                  const ChecksumFile* checksums);
 
-// The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if it exists.
-// kResourceExhausted for a row of more than kStoredValueBytesMax.
+// Opens a column in the form since kdb+ 3.6, an anymap (anymap.cc), with its files `column#` and,
+// if it exists, `column##`. Its At() returns kResourceExhausted for a row of more than
+// kStoredValueBytesMax.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
     const StoredFile& column, const ColumnLayout& layout,
     std::shared_ptr<const SymbolDomains> domains, const ChecksumFile* checksums);
 
-// The form of small lists, and of all lists before 3.6: ff 01 and the encoded items. Sets `rows`,
-// for which it reads the file once.
+// Opens a column in the form of small lists, and of all lists before 3.6: ff 01 and the encoded
+// items. Sets `rows` to the row count, for which it reads the file once.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
     const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows);
 

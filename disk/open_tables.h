@@ -1,10 +1,11 @@
 #pragma once
 
-// All stored tables of the process, for when it has no mappings left (base/mapping.h): then columns
-// that no query holds are closed, and mapped again when they are next needed.
+// All stored tables of the process. When the process has no mappings left (base/mapping.h), it
+// closes columns that no query holds. They are mapped again when they are next needed.
 //
-// It works like the clock of decompressed_image.h: a hand goes round the tables (each part of a
-// partitioned one counts), and skips a table once if it was used since the hand last passed.
+// It uses the clock algorithm, as decompressed_image.h does: a hand goes round the tables, and
+// skips a table that was used since it last passed. Each part of a partitioned table counts as a
+// table.
 
 #include <atomic>
 #include <cstdint>
@@ -20,7 +21,7 @@ class OpenTables {
  public:
   static OpenTables& Instance();
 
-  // A table's entry in the list, while both exist.
+  // Keeps a table in the list while the entry exists.
   class Entry {
    public:
     explicit Entry(const SplayedTable* table);
@@ -32,8 +33,8 @@ class OpenTables {
     std::list<const SplayedTable*>::iterator at_;
   };
 
-  // Closes the columns without holders of the next table that has any. False if no table has. Cost:
-  // unmapping; at most two rounds over all tables.
+  // Goes to the next table with a column that no query holds, and closes all such columns of it.
+  // False if there is no such table. Cost: the unmapping, and at most two rounds over all tables.
   bool Evict();
   uint64_t columns_let_go() const { return columns_let_go_.load(std::memory_order_relaxed); }
 

@@ -5,13 +5,14 @@
 // LogicalTypes.md).
 //
 // Debian 12 has no library that writes Parquet, and a table of atoms and texts needs only a small
-// part of the format: one page per column and group of rows, names by a dictionary, zstd.
+// part of the format: one page of values for each column and group of rows, a dictionary page for
+// names, and zstd compression.
 //
 //   boolean               BOOLEAN
 //   byte, short, int      INT32 as UINT_8, INT_16, INT_32
 //   long                  INT64
 //   real, float           FLOAT, DOUBLE
-//   char, symbol, string  BYTE_ARRAY as STRING; what is not UTF-8 is U+FFFD
+// char, symbol, string BYTE_ARRAY as STRING; U+FFFD for invalid UTF-8
 //   guid                  FIXED_LEN_BYTE_ARRAY(16) as UUID
 //   timestamp, datetime   INT64 as TIMESTAMP, ns without a time zone
 //   month, date           INT32 as DATE; a month is its first day
@@ -19,9 +20,10 @@
 //   timespan              INT64 as TIME in ns, if each value is a time of day (not negative, below
 //                         24 hours); otherwise numbers in the type's unit
 //
-// Nulls are null; a blank char and an empty string are texts. Infinities of floats are kept; those
-// of integers are ordinary numbers; those of dates and timestamps become null, and so do times
-// outside of 64 bits of ns since 1970 (from 2262-04-11), and a month of a year with five digits.
+// Nulls are null, but a blank char and an empty string are texts. Infinite floats are kept, and
+// infinite integers become ordinary numbers. Null are also: infinite dates and timestamps, times
+// that do not fit into 64 bits of ns since 1970 (from 2262-04-11 on), and months of years with five
+// digits.
 
 #include <string>
 

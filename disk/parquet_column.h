@@ -28,7 +28,7 @@ enum class Codec : int32_t { kZstd = 6 };
 
 enum class Meaning { kNumber, kUnsignedByte, kShort, kText, kUuid, kTimestamp, kDate, kTimeOfDay };
 
-// Where the file has the pages of a column and group of rows.
+// The pages of one column for one group of rows: where they are in the file, and what they hold.
 struct Chunk {
   int64_t begin = 0;
   int64_t data_page = 0;
@@ -39,7 +39,7 @@ struct Chunk {
   int64_t bytes_in_file = 0;
 };
 
-// Sets a bit; bits are numbered from the lowest of the first byte, as Parquet packs them.
+// Sets bit `i`. Bits are numbered from the lowest bit of the first byte, as Parquet packs them.
 inline void SetBit(std::string& bits, size_t i) {
   bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
 }
@@ -69,13 +69,13 @@ class Validity {
 
 class ColumnWriter {
  public:
-  // `values` is a column of a table and must outlive this. Errors: kInvalidArgument for one that
-  // holds lists, or a text of more than 256 MiB.
+  // `values` is a column of a table, which must outlive the writer. kInvalidArgument if it holds
+  // lists, or a text of more than 256 MiB.
   static absl::StatusOr<ColumnWriter> For(std::string_view name, const Value& values);
 
   const std::string& name() const { return name_; }  // UTF-8.
   Physical physical() const { return physical_; }
-  void WriteSchema(ThriftWriter& out) const;  // The fields of its SchemaElement.
+  void WriteSchema(ThriftWriter& out) const;  // Writes the fields of the column's SchemaElement.
 
   // Appends the pages of rows [begin, end) to a file.
   Chunk WriteRows(size_t begin, size_t end, std::string& file) const;
@@ -84,13 +84,13 @@ class ColumnWriter {
   ColumnWriter(std::string_view name, const Value& values);
 
   bool IsTimeOfDay() const;
-  // Returns an item's text, and in `null` whether it is null.
+  // Returns an item's text, and sets `null` to whether the item is null.
   std::string_view TextAt(size_t row, bool& null) const;
-  // Returns the values back to back in PLAIN encoding, without nulls, whose bits are not set in
-  // `valid`.
+  // Returns the values in PLAIN encoding, back to back. Nulls are left out, and all other rows are
+  // set in `valid`.
   std::string PlainNumbers(size_t begin, size_t end, Validity& valid) const;
-  // Writes names with a dictionary; returns false, and writes nothing, if the names are too long
-  // for one.
+  // Writes names with a dictionary. If the names are too long for one, writes nothing and returns
+  // false.
   bool WriteNames(size_t begin, size_t end, std::string& file, Chunk& chunk) const;
 
   std::string name_;

@@ -12,9 +12,9 @@
 
 namespace tickstack::disk {
 
-// Returns the bytes that follow the elements of a column of `rows` rows. `keys`: the distinct
-// positions in the order of their rows; `starts`: the first row of each. Both have the same size.
-// Cost: some 50 bytes and a few cache misses per key.
+// Returns the bytes that follow the elements of a column of `rows` rows. `keys` has the distinct
+// positions in the order of their rows, and `starts` has the first row of each. Cost: some 50 bytes
+// and a few cache misses per key.
 ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64_t> starts,
                             int64_t rows);
 

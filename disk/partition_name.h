@@ -1,6 +1,6 @@
 #pragma once
 
-// The directories of a partitioned database are named for the partition's value:
+// The directory of a partition is named after the partition's value, which has one of four kinds:
 //
 //   2024.01.29 date    2024.01 month    2024 year    any other number int
 
@@ -15,10 +15,10 @@ namespace tickstack::disk {
 
 enum class PartitionKind : uint8_t { kDate, kMonth, kYear, kInt };
 
-// Returns the name of the column that no file holds: "date", "month", "year", "int".
+// Returns the name of the column that has the partition's value and no file: "date", "month",
+// "year" or "int".
 std::string_view NameOf(PartitionKind kind);
-// Returns the type of its values: kDate, kMonth, kInt; for kInt kLong, since such numbers may be
-// long.
+// Returns the type of that column: Type::kDate, kMonth, kInt for years, and kLong for numbers.
 Type TypeOf(PartitionKind kind);
 
 struct PartitionName {
@@ -28,8 +28,9 @@ struct PartitionName {
   friend bool operator==(const PartitionName&, const PartitionName&) = default;
 };
 
-// Returns nullopt for any other name. Four digits are a year here; in a database whose other
-// partitions are numbers of other lengths, they are a number as well.
+// Parses a directory's name; nullopt if it is not the name of a partition. Four digits are a year
+// here. In a database that also has partitions with other numbers, the caller must take them as a
+// number.
 std::optional<PartitionName> ParsePartitionName(std::string_view name);
 // Returns the directory's name. `value` must be valid for a name.
 std::string FormatPartition(PartitionKind kind, int64_t value);

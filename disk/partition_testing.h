@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads back what the writers of a database wrote, for their tests: files as bytes, and the columns
-// of an uncompressed partition as vectors. Shares no code with the writers.
+// Reads databases for the tests of their writers: files as bytes, and the columns of an
+// uncompressed partition as vectors. Shares no code with the writers.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 
 namespace tickstack::disk {
 
-// A temporary folder, removed with its test.
+// A temporary folder, which the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
@@ -33,8 +33,8 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Returns a folder where a sync costs nothing, for tests with thousands of them; otherwise an
-  // ordinary one.
+  // Returns a parent folder in memory, where a sync costs nothing, for tests with thousands of
+  // syncs. If the machine has none, returns the ordinary temporary folder.
   static std::filesystem::path InMemory() {
     const std::filesystem::path memory = "/dev/shm";
     return std::filesystem::exists(memory) ? memory : std::filesystem::temp_directory_path();

@@ -7,9 +7,9 @@
 //   3. segment/2024.01.29/                    makes the complete day visible by a rename
 //
 // The segment is the database itself. With a `par.txt`, it is the directory in line n of that file,
-// counted from 0: n is the number of days since 2000-01-01 modulo the lines. A process that dies
-// before step 3 may leave unused names in `sym`, and a folder whose name ends in `$`. kdb+ and the
-// hdb ignore this folder, and the next write to the segment removes it.
+// counted from 0, where n is the number of days since 2000-01-01 modulo the number of lines. A
+// process that dies before step 3 may leave unused names in `sym`, and a folder whose name ends in
+// `$`. kdb+ and the hdb ignore this folder, and the next write to the segment removes it.
 //
 // row_order.h defines the order of rows. The column `sym` is the first one in `.d`, as with kdb+'s
 // .Q.dpft; the others are in the order of the schema. A keyed table is written as a plain one. A
@@ -52,9 +52,10 @@ class CompressionRules {
 struct PartitionWriterOptions {
   std::string database;  // A folder; created if missing.
   CompressionRules compression;
-  WorkerPool* workers = nullptr;  // Write columns and compress blocks, as the caller's thread does.
-  // Memory of all threads together for putting columns in order; row_gather.h explains the effect.
-  // The writer uses no more than the size of the columns.
+  // These help the caller's thread to write columns and compress blocks.
+  WorkerPool* workers = nullptr;
+  // Total memory that all threads use for putting columns in order; row_gather.h explains its
+  // effect. The writer uses less if the columns are smaller.
   size_t memory_bytes = size_t{160} << 20;
   StorageObserver* observer = nullptr;
 };
@@ -72,11 +73,11 @@ struct WrittenPartition {
   std::string path;
   std::vector<WrittenTable> tables;
   uint64_t bytes = 0;     // Size of column files.
-  int64_t new_names = 0;  // In `sym`.
+  int64_t new_names = 0;  // Number of names that were added to `sym`.
 };
 
-// Returns the folder that holds, or would hold, the partition of a date; kNotFound if it is a
-// segment that does not exist, possibly on a disk that is not mounted.
+// Returns the folder in which the partition of a date is, or would be written. kNotFound if that is
+// a segment that does not exist, possibly on a disk that is not mounted.
 absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date);
 
 // Returns the path of a date's partition in any segment; "" if there is none. While the partition
@@ -95,9 +96,8 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
 
-// Writes the files that one table has in the partition of that date, into the new folder
-// `folder/TABLE`. It is for repairs: nothing is renamed. Symbols are numbered as in the database's
-// `sym`.
+// Writes the files of one table in the partition of `date` into the new folder `folder/TABLE`, and
+// renames nothing. Used for repairs. Symbols are numbered as in the database's `sym`.
 absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
                         const std::string& folder);
 

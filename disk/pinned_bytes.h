@@ -7,8 +7,8 @@
 
 namespace tickstack::disk {
 
-// Bytes of a file that stay valid as long as this object. Cheap to copy. For a plainly mapped file
-// there is no owner, and the bytes are valid as long as the file.
+// Bytes of a file that stay valid while this object exists. Cheap to copy. If the bytes are those
+// of a mapped file itself, there is no owner, and they are valid while the file's reader exists.
 class PinnedBytes {
  public:
   PinnedBytes() = default;

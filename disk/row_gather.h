@@ -1,26 +1,27 @@
 #pragma once
 
-// Reads elements of a column in the order of a partition, from memory where they are in order of
-// arrival. kdb+ sorts the day for that; here each symbol's row numbers are known, so elements are
-// gathered.
+// Copies the elements of a column, which are in order of arrival in memory, in the order of a
+// partition. kdb+ sorts the day for this. Here the index has each symbol's row numbers, so the
+// elements are gathered by them.
 //
-// Symbol by symbol, each element would be in a cache line somewhere in the column: a line for 8
-// bytes, and a page without a TLB entry. So a window of the partition is filled as a whole, with
-// one chunk of the column after the other:
+// If elements were gathered symbol by symbol, nearly each of them would cost a cache miss and a TLB
+// miss for its 8 bytes. Therefore a window of the partition is filled from one chunk of the column
+// after the other:
 //
 //   column   | chunk 0         | chunk 1         | ...     each is read once per window, in order
 //               |  |    |  |      |   |   |  |
 //   window   |A..  |B....  |C.  |D........  |              each symbol continues where it was
 //
-// A chunk of 2 MiB is in a cache while its elements are picked from it, and those of a symbol are
+// A chunk of 2 MiB stays in a cache while its elements are picked, and a symbol's elements are
 // adjacent in the window. Larger windows need fewer passes: with 8,000 symbols and 30 million
 // elements of 8 bytes, an element costs 7.2 ns symbol by symbol, 4.2 with windows of 32 MiB, 3.3
 // with 64 and 3.0 with 96. A pass costs a quarter of a nanosecond for each of the column's
-// elements, so windows that are small compared with the column are filled symbol by symbol; so are
-// those of symbols with one or two rows per chunk. If a symbol's rows had to be sorted, each
+// elements, so a window that is small compared with the column is filled symbol by symbol, and so
+// is a window of symbols with one or two rows per chunk. If a symbol's rows had to be sorted, each
 // ascending part of them is filled separately, and short parts row by row.
 //
-// Threads: immutable; each thread fills its own windows. Valid as long as snapshot and order.
+// Threads: immutable; each thread fills its own windows. Valid while the snapshot and the order
+// exist.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,17 +34,17 @@
 
 namespace tickstack::disk {
 
-// The rows of some groups of a RowOrder, as pieces of its runs.
+// The rows of a window, as pieces of the runs of a RowOrder.
 struct OrderedWindow {
-  // The rows of a group in the window, or a part of them.
+  // The rows of one group in the window, or a part of these rows.
   struct Strand {
     const std::span<const uint32_t>* piece;
     const std::span<const uint32_t>* end_piece;
-    size_t to;  // Their place in the window.
+    size_t to;  // Place of the first row in the window.
     bool ascends;
   };
 
-  // Rows [begin_row, end_row) of an order that is not in place.
+  // Takes rows [begin_row, end_row) of the order, which must not be in place.
   OrderedWindow(const RowOrder& order, size_t begin_row, size_t end_row);
   OrderedWindow(const OrderedWindow&) = delete;
   OrderedWindow& operator=(const OrderedWindow&) = delete;
@@ -60,16 +61,15 @@ struct OrderedWindow {
 template <typename T>
 class RowGather {
  public:
-  // `order` is not in place.
-  // `order` must not be in place.
+  // The order must not be in place. The snapshot and the order must outlive this object.
   RowGather(const Snapshot& snapshot, size_t column, const RowOrder& order)
       : snapshot_(snapshot), column_(column), order_(order), elements_(snapshot, column) {}
 
-  // Fills `window` with the elements of the partition's rows from begin_row on.
+  // Fills `window` with the elements of the partition's rows from `begin_row` on.
   void Fill(size_t begin_row, std::span<T> window) const;
 
  private:
-  // The remaining rows of a strand in order of arrival.
+  // The rows of a strand that have not been copied yet.
   struct Rest {
     const uint32_t* next;
     const uint32_t* end;  // End of the piece.

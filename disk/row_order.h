@@ -9,13 +9,14 @@
 // Rows that a partition of its date leaves out (rows_of_date.h) are excluded.
 //
 // `time` is a column of that name of timestamps or timespans. Equal times keep the order of
-// arrival, and null times come first. Rows that are in order already are not sorted. A feed's times
-// nearly are: then a symbol's rows are those of its index, in place.
+// arrival, and null times come first. Rows that are already in order are not sorted. A feed's times
+// nearly ascend, so for most symbols the runs are the row numbers in the index itself, without a
+// copy.
 //
 // Memory: 4 bytes for each row of a symbol that must be sorted (of all rows if the table has no
 // index by `sym`), and 16 for each row of a symbol while it is sorted.
 //
-// Threads: immutable once made. Valid as long as its snapshot.
+// Threads: immutable once made. Valid while its snapshot exists.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +43,8 @@ class RowOrder {
     bool in_arrival;   // True if row numbers ascend, so that nothing had to be sorted.
   };
 
-  // Orders the rows of `of_date`, which must be of the same snapshot and outlive this. `workers`
-  // help to sort; nullptr: sorts on the calling thread only.
+  // Orders the rows that `of_date` includes. `of_date` must be of the same snapshot, and both must
+  // outlive this object. `workers` help to sort; with nullptr, only the calling thread sorts.
   RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date, WorkerPool* workers);
   RowOrder(const RowOrder&) = delete;
   RowOrder& operator=(const RowOrder&) = delete;
@@ -51,7 +52,7 @@ class RowOrder {
   size_t rows() const { return of_date_.rows(); }
   int sym_column() const { return sym_; }    // -1 if the table has none; then there are no groups.
   int time_column() const { return time_; }  // -1 if there is none.
-  // True if the rows stay in their order: runs() is empty.
+  // True if the rows stay in order of arrival; runs() is then empty.
   bool in_place() const { return in_place_; }
   // True if times ascend over all rows, which requires a single group.
   bool times_ascend() const { return times_ascend_; }
@@ -69,7 +70,7 @@ class RowOrder {
   struct Draft {
     SymbolId symbol;
     Runs runs;
-    bool in_order;                             // True if it is known to be in order of time.
+    bool in_order;                             // True if the rows are known to be in order of time.
     std::optional<std::vector<uint32_t>> own;  // Rows of `runs` that the index does not have.
   };
 

@@ -4,12 +4,13 @@
 // row in a column `date`. A partition cannot store that column, since it gives every row its own
 // date.
 //
-//   `date` is in the key   rows are bars of days. Those of another date are left out: here they
-//                          would be taken for a second bar of this date, and their own partition
-//                          has that day's bar as of its end.
-//   otherwise              all rows; their dates are lost
+//   `date` is in the key   rows are bars of days. Rows of another date are left out: here they
+//                          would count as second bars of this date, and the partition of their own
+//                          date has the final bars of that day.
+//   otherwise              all rows belong to the partition; their dates are lost
 //
-// Rows without a date get the partition's. Threads: immutable. Valid as long as its snapshot.
+// Rows with a null date belong to the partition. Threads: immutable. Valid while its snapshot
+// exists.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,8 @@ class RowsOfDate {
 
   bool leaves_out() const { return in_key_ && other_rows_ > 0; }
   size_t rows() const { return snapshot_.rows() - (in_key_ ? other_rows_ : 0); }
-  // The number of rows with another date, and the range of these dates.
+  // The number of rows with another date. first_date() and last_date() are the range of these
+  // dates.
   size_t other_rows() const { return other_rows_; }
   int32_t first_date() const { return first_date_; }
   int32_t last_date() const { return last_date_; }

@@ -13,14 +13,14 @@ namespace tickstack::disk {
 
 struct SegmentLine {
   std::string path;  // Absolute, or relative to the database.
-  // kNotFound: it leads to no directory. kInvalidArgument: an earlier line leads to the same
-  // directory, so its rows would count twice.
+  // kNotFound if the path leads to no directory. kInvalidArgument if an earlier line leads to the
+  // same directory, so that its rows would count twice.
   absl::Status status;
 };
 
 // Returns the lines of a database's par.txt in order, without line ends, trailing slashes and
-// blanks, and without empty lines; nullopt if there is no par.txt. kInvalidArgument if that is no
-// file; kResourceExhausted beyond 1 MiB. Cost: a system call per line.
+// blanks, and without empty lines; nullopt if there is no par.txt. kInvalidArgument if par.txt is
+// not a regular file; kResourceExhausted if it has more than 1 MiB. Cost: a system call per line.
 absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
     const std::string& database);
 

@@ -8,9 +8,9 @@
 //   3  to/moving.2024.01.29$  ->  to/2024.01.29
 //   4  from/moved.2024.01.29$            removed
 //
-// A partition is never in two segments, where each of its rows would count twice. Between steps 2
-// and 3 it is in none, for the duration of a rename; if the process dies there, FinishMoves
-// completes the move. Names that end in `$` are reserved for our own files.
+// A partition is never visible in two segments, since each of its rows would count twice. Between
+// steps 2 and 3, for the duration of a rename, it is in none. If the process dies there,
+// FinishMoves completes the move. Names that end in `$` are reserved for our own files.
 
 #include <cstdint>
 #include <span>
@@ -36,8 +36,8 @@ struct SegmentLoad {
   uint64_t bytes = 0;                     // Sum over `partitions`.
 };
 
-// Measures the segments in the order of par.txt, or the one segment without it. Cost: a stat for
-// each file.
+// Measures the segments in the order of par.txt; without par.txt, the database is one segment.
+// Cost: a stat for each file.
 absl::StatusOr<std::vector<SegmentLoad>> MeasureSegments(const Database& database);
 
 // Returns the size of the fullest segment divided by the mean size; 1 for an empty database.
@@ -49,28 +49,27 @@ struct PartitionMove {
   uint64_t bytes = 0;
 };
 
-// Returns successive moves, each of which makes the fullest segment smaller without making another
-// one as full: from the fullest to the emptiest, the largest partition that fits. Moves only
-// partitions of which the emptiest segment has no part yet.
+// Returns moves to do one after the other. Each moves a partition from the fullest segment to the
+// emptiest: the largest one that does not make it as full as the fullest was, and of which it has
+// no part yet.
 std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments);
 
-// Moves a partition as above. After an error in step 1 or 2 the partition is where it was; after
-// one in step 3 or 4 FinishMoves completes the move. kDataLoss if the copy differs when it is read
-// back. Threads: one mover at a time, and none while partitions are written; readers must load the
-// database again afterwards.
+// Moves a partition in the steps above. After an error in step 1 or 2, the partition is still in
+// its old place. After an error in step 3 or 4, FinishMoves completes the move. kDataLoss if the
+// copy differs when it is read back. Threads: one mover at a time, and none while partitions are
+// written; readers must load the database again afterwards.
 absl::Status MovePartition(const PartitionMove& move, const Storage& storage);
 
-// Returns the name of a partition's directory in the segment that it leaves, while its copy waits
-// for the final name: then it is the partition's only complete directory.
+// Returns the name that step 2 gives to the partition's old directory. Between steps 2 and 3,
+// FindPartition returns that directory.
 std::string NameWhileMoved(std::string_view partition);
-// True for an entry of a segment that belongs to a move, which is running, or died and waits for
-// FinishMoves.
+// True for an entry of a segment that belongs to a move, either running or interrupted.
 bool IsPartOfMove(std::string_view name);
-// Returns the paths of such entries.
+// Returns the paths of all entries in `segments` that belong to moves.
 absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments);
 
-// Completes interrupted moves: afterwards every partition is in one segment, complete. Returns how
-// many there were. kFailedPrecondition, with what to do, if the partition was written again
+// Completes interrupted moves, so that every partition is complete and in one segment. Returns the
+// number of these moves. kFailedPrecondition, with what to do, if a partition was written again
 // meanwhile.
 absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage);
 

@@ -27,8 +27,8 @@ namespace tickstack::disk {
 // Errors name the file.
 class SplayedTable {
  public:
-  // Reads `.d`, and `.checksums` if there is one: then everything that is read of the table is
-  // compared with it. kNotFound if there is no `.d`. Cost: these files.
+  // Reads `.d` and, if it exists, `.checksums`; all bytes of the table that are read later are
+  // compared with these checksums. kNotFound if there is no `.d`. Cost: reading these files.
   static absl::StatusOr<std::shared_ptr<const SplayedTable>> Open(
       std::string directory, std::shared_ptr<const SymbolDomains> domains = nullptr);
   ~SplayedTable();
@@ -38,17 +38,18 @@ class SplayedTable {
   size_t columns() const { return names_.size(); }
   int Find(std::string_view column) const;  // -1 if there is none.
 
-  // Returns the row count of the first column that can be opened; all columns that Column() returns
-  // have the same. The first column's error if none can be opened. Cost: opens that column, once.
+  // Returns the row count of the first column that can be opened. All columns that Column() returns
+  // have this count. If no column can be opened, returns the error of the first. Cost: the first
+  // call opens that column.
   absl::StatusOr<uint64_t> Rows() const;
 
   // Returns column `i`, and opens it if necessary. The result keeps its mapping. An error (no file,
-  // damage, another row count than the table's) concerns that column only and is found anew by
-  // every call. kResourceExhausted if the process has no mappings left.
+  // damage, a row count that differs from Rows()) concerns this column only, and is not remembered:
+  // the next call tries again. kResourceExhausted if the process has no mappings left.
   absl::StatusOr<std::shared_ptr<const ColumnFile>> Column(size_t i) const;
 
-  // Moves columns without holders to `gone`. If any column was requested since the last call, does
-  // so only with `used_too`.
+  // Moves the columns that nobody else holds to `gone`. If a column was requested since the last
+  // call, moves none, unless `used_too` is set.
   void Evict(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
 
  private:
@@ -66,7 +67,8 @@ class SplayedTable {
   mutable std::mutex mutex_;    // Guards files_ while one is copied, never while one is opened.
   mutable std::vector<std::shared_ptr<const ColumnFile>> files_;
   mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Needs no ordering.
-  mutable std::atomic<bool> used_{false};             // Since the last Evict. Needs no ordering.
+  // True if a column was requested since the last Evict. Needs no ordering.
+  mutable std::atomic<bool> used_{false};
   static constexpr uint64_t kRowsUnknown = UINT64_MAX;
   const OpenTables::Entry entry_;  // Last: other threads may use the table once it exists.
 };

@@ -1,8 +1,8 @@
 #pragma once
 
 // The steps in which the writers of a database change a file system: files are created, written,
-// synced, renamed. A test sees each step before it happens, and may refuse it, which simulates a
-// full disk; or refuse all further steps, which simulates a process that was killed there.
+// synced, renamed. A test observes each step before it happens. It may refuse the step, which
+// simulates a full disk, or refuse all further steps, which simulates that the process was killed.
 //
 // Threads: any, concurrently.
 
@@ -33,7 +33,8 @@ enum class StorageStep : uint8_t {
 class StorageObserver {
  public:
   virtual ~StorageObserver() = default;
-  // If it returns an error, the step fails with that and has no effect. `bytes`: for a kWrite.
+  // Called before each step. If it returns an error, the step fails with that error and has no
+  // effect. `bytes` is the number of bytes of a kWrite.
   virtual absl::Status Before(StorageStep step, const std::string& path, size_t bytes) = 0;
 };
 
@@ -42,17 +43,19 @@ class Storage {
   Storage() = default;
   explicit Storage(StorageObserver* observer) : observer_(observer) {}
 
-  // Creates a directory and its parents. Does not sync: call SyncDirectory of its parent.
+  // Creates a directory and its parents. Does not sync: call SyncDirectory for the parent
+  // afterwards.
   absl::Status MakeDirectory(const std::string& path) const;
-  absl::Status MakeDurableDirectory(const std::string& path) const;  // CreateDirectories.
+  // Calls CreateDirectories (base/file.h).
+  absl::Status MakeDurableDirectory(const std::string& path) const;
   absl::StatusOr<File> Create(const std::string& path) const;
   absl::Status Write(File& file, uint64_t offset, std::span<const std::byte> bytes) const;
   absl::Status Truncate(File& file, uint64_t bytes) const;
   absl::Status Sync(File& file) const;
   absl::Status SyncDirectory(const std::string& path) const;
-  // Does not sync: call SyncDirectory of its directory afterwards.
+  // Does not sync: call SyncDirectory for the directory of `to` afterwards.
   absl::Status Rename(const std::string& from, const std::string& to) const;
-  // Succeeds if it does not exist.
+  // Removes a file, or a directory with its content. Succeeds if `path` does not exist.
   absl::Status Remove(const std::string& path) const;
 
  private:

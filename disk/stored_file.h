@@ -18,17 +18,17 @@
 
 namespace tickstack::disk {
 
-// Immutable. Threads: any, concurrently. What Head() returns is valid as long as the StoredFile,
-// and so are PinnedBytes of it without an owner. Truncating the file while it is open ends the
+// Immutable. Threads: any, concurrently. The bytes that Head() returns, and PinnedBytes without an
+// owner, are valid while the StoredFile exists. Truncating the file while it is open ends the
 // process (base/mapping.h).
 //
-// If the file has checksums, bytes are compared with them before anybody reads them: those of a
-// compressed file when they are decompressed, others when All, Visit or Verify is called.
+// If the file has checksums, bytes are compared with them before they are used: when they are
+// decompressed in a compressed file, otherwise when All, Visit or Verify is called.
 class StoredFile {
  public:
-  // Maps the file; for a compressed one, also checks where its blocks are. Verifies the first block
-  // if `checksums`, those of the file's directory, is not nullptr. `may_grow` as for
-  // VerifiedBlocks. Errors name the path.
+  // Maps the file; for a compressed one, also checks where its blocks are. `checksums` is the
+  // checksum file of the directory, or nullptr; with it, Open verifies the first block. `may_grow`
+  // is as for VerifiedBlocks. Errors name the path.
   static absl::StatusOr<std::unique_ptr<const StoredFile>> Open(
       const std::string& path, const ChecksumFile* checksums = nullptr, bool may_grow = false);
 
@@ -37,31 +37,33 @@ class StoredFile {
   uint64_t bytes() const { return bytes_; }  // Uncompressed.
   uint64_t disk_bytes() const { return on_disk_.size(); }
 
-  // The first kPageBytes, or all of a shorter file. Cost: none, or decompressing one block once.
+  // Returns the first kPageBytes, or all of a shorter file. Cost: for a compressed file, the first
+  // call decompresses one block.
   virtual absl::StatusOr<std::span<const std::byte>> Head() const = 0;
   // Returns all bytes. For a compressed file, the first call decompresses all blocks; threads that
-  // call it meanwhile share the work. The result takes bytes() of memory, outside of any query's
-  // scratch memory, and is cached while it is held or there is room (decompressed_image.h), so
-  // callers that read many rows should hold it. kDataLoss names path and byte; kResourceExhausted
-  // if DecompressedBytesMax() does not allow it now.
+  // call it meanwhile share the work. The result then takes bytes() of memory, which is not a
+  // query's scratch memory. It stays in memory while a caller holds it or the cache has room
+  // (decompressed_image.h), so callers that read many rows should hold it. kDataLoss, with path and
+  // byte, for damage; kResourceExhausted if the result would exceed DecompressedBytesMax().
   virtual absl::StatusOr<PinnedBytes> All() const = 0;
-  // Returns all bytes as All() does, but those of a plain file unverified: the caller calls Verify
-  // for those that it reads.
+  // Returns all bytes as All() does, but does not verify the bytes of an uncompressed file. The
+  // caller must call Verify for the bytes that it reads.
   virtual absl::StatusOr<PinnedBytes> InPlace() const { return All(); }
-  // Compares bytes [begin, end), which are within bytes(), with their checksums, block by block;
-  // each block only once. OK if there are none. kDataLoss names path, byte, block and rows.
+  // Compares the blocks of bytes [begin, end), which must be within bytes(), with their checksums;
+  // each block only once. OK if there are no checksums. kDataLoss, with path, byte, block and rows,
+  // for damage.
   absl::Status Verify(uint64_t begin, uint64_t end) const {
     if (is_verified() || is_compressed()) return absl::OkStatus();
     return VerifyOnDisk(begin, end);
   }
-  // The same for bytes as they are on the disk, below disk_bytes(). Does not know the rows of a
-  // compressed file.
+  // Does the same for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
+  // name the rows of a compressed file.
   absl::Status VerifyOnDisk(uint64_t begin, uint64_t end) const {
     return VerifyOnDisk(begin, end, 0, 0);
   }
-  // Passes all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
-  // size or are the only one, until it returns an error, which is then returned. Caches nothing:
-  // for files that are read once. Memory: one block of a compressed file.
+  // Passes all bytes to `visitor` from front to back, in pieces of equal size except the last.
+  // Stops at the first error of the visitor, and returns it. Caches nothing, so use it for files
+  // that are read once. Memory: one block of a compressed file.
   using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
   virtual absl::Status Visit(Visitor visitor) const = 0;
   virtual bool is_compressed() const { return false; }
@@ -70,8 +72,8 @@ class StoredFile {
   // checksums.
   bool is_verified() const { return blocks_ == nullptr || blocks_->complete(); }
 
-  // Where rows of one width are in bytes(), for error messages. Set before other threads see the
-  // file.
+  // Where rows of equal width are in bytes(), so that errors can name rows. It must be set before
+  // other threads see the file.
   struct Rows {
     uint64_t offset = 0;
     size_t width = 0;  // 0: unknown.
@@ -84,8 +86,8 @@ class StoredFile {
              std::unique_ptr<const VerifiedBlocks> blocks)
       : path_(std::move(path)), bytes_(bytes), on_disk_(on_disk), blocks_(std::move(blocks)) {}
 
-  // The same for an error that names the rows of bytes [image_begin, image_end) of bytes() instead
-  // of the block's own, unless that is empty.
+  // Does the same, but if [image_begin, image_end) is not empty, an error names the rows in these
+  // bytes of bytes() instead of those in the block.
   absl::Status VerifyOnDisk(uint64_t begin, uint64_t end, uint64_t image_begin,
                             uint64_t image_end) const;
 

@@ -1,21 +1,21 @@
 #pragma once
 
-// Writes the file `sym` of a database (symbol_file.h reads it): names, whose order gives the
-// numbers that columns store. It only ever grows, since old partitions have old numbers.
+// Writes the file `sym` of a database (symbol_file.h reads it): a list of names. Columns store the
+// positions of names in this list, so the file only grows and never changes otherwise.
 //
 //   ff 01 0b 00 | i32 n | name \0 name \0 ...      n: count at creation; readers ignore it
 //
-// A name is appended and synced before any column uses its number. So a name that a crash tore has
-// never been used, and is cut off when the file is opened. A new file is created complete, by a
+// A name is appended and synced before any column uses its number. So if a crash left only a part
+// of a name, no column uses it, and opening the file removes it. A new file appears complete, by a
 // rename.
 //
 // `sym.checksums$` beside it has the file's checksums (checksum_file.h). It is replaced after names
-// were appended and synced, so it covers the file or, after a crash, what the file had before: a
-// reader does not verify the bytes after that.
+// were appended and synced. After a crash it may therefore cover only the older names; readers do
+// not verify the bytes after these.
 //
-// There is one writer at a time, by a lock on a file beside it whose name ends in `$`, which kdb+
-// ignores when it loads the folder. A q process that appends to the same file meanwhile is not
-// detected.
+// A lock ensures that there is one writer at a time. It is on a file beside `sym` whose name ends
+// in `$`, which kdb+ ignores when it loads the folder. The lock does not keep out a q process, and
+// a change by one is not detected.
 //
 // Threads: one owner.
 
@@ -40,19 +40,20 @@ class SymbolFileWriter {
   static constexpr std::string_view kDomain = "sym";
   static constexpr uint64_t kBytesMax = uint64_t{1} << 30;
 
-  // Opens the symbol file of the database in this folder, which must exist. A missing file is not
-  // created yet. Holds the lock until destroyed. kUnavailable if another process writes; kDataLoss
-  // if the file is not a list of names, is compressed, or does not match its checksums;
-  // kResourceExhausted beyond kBytesMax.
+  // Opens the symbol file of the database in this folder, which must exist. If it is missing, it is
+  // created only when names are added. The writer holds the lock until it is destroyed.
+  // kUnavailable if another process holds the lock; kDataLoss if the file is not a list of names,
+  // is compressed, or does not match its checksums; kResourceExhausted if the file has more than
+  // kBytesMax.
   static absl::StatusOr<std::unique_ptr<SymbolFileWriter>> Open(const std::string& database,
                                                                 const Storage& storage);
 
-  // Returns the number of each name; null for "". New names are appended, and durable when this
+  // Returns the number of each name; null for "". Appends new names, which are durable when it
   // returns. After an error the numbers are unchanged; open the file again before the next attempt.
   absl::StatusOr<std::vector<int64_t>> Numbers(std::span<const std::string_view> names);
 
   int64_t size() const { return count_; }
-  int64_t appended() const { return appended_; }       // Since it was opened.
+  int64_t appended() const { return appended_; }       // Number of names appended since opening.
   uint64_t torn_bytes() const { return torn_bytes_; }  // Bytes that opening cut off.
 
  private:
@@ -65,18 +66,17 @@ class SymbolFileWriter {
   const std::string path_;
   const Storage storage_;
   const File lock_;
-  bool exists_ = false;  // True if it exists as a file that names can be appended to.
-  uint64_t bytes_ = 0;   // Up to the end of the last whole name.
+  bool exists_ = false;  // True if the file exists and names can be appended to it.
+  uint64_t bytes_ = 0;   // Size up to the end of the last whole name.
   int64_t count_ = 0;
   int64_t appended_ = 0;
   uint64_t torn_bytes_ = 0;
-  BlockChecksums checksums_;      // Of bytes_ bytes.
+  BlockChecksums checksums_;      // Checksums of the first bytes_ bytes.
   uint64_t checksums_bytes_ = 0;  // Bytes that the checksums on the disk cover.
   StringMap<int64_t> numbers_;
 };
 
-// Returns the bytes of a list of names as kdb+ stores one: the initial content of `sym`, and every
-// `.d`.
+// Returns a file with these names as kdb+ stores it. Used for `.d` files and for a new `sym`.
 ByteBuffer SymbolListFile(std::span<const std::string_view> names);
 
 }  // namespace tickstack::disk

@@ -1,8 +1,7 @@
 #pragma once
 
-// Writes structures in Thrift's compact protocol, in which Parquet's headers are written. Source:
-// the public description of the protocol (thrift-compact-protocol) and of parquet.thrift's field
-// numbers.
+// Writes structures in Thrift's compact protocol, which Parquet uses for its headers. Source: the
+// protocol's public description (thrift-compact-protocol) and the field numbers in parquet.thrift.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +16,8 @@ inline void AppendVarint(std::string& out, uint64_t value) {
   out += static_cast<char>(value);
 }
 
-// Appends one structure to a text: fields in ascending order of their numbers, then End().
+// Appends a structure to a text. The caller writes its fields in ascending order of their numbers,
+// and then calls End().
 //
 //   ThriftWriter out(text);
 //   out.I32(1, 7);
@@ -49,7 +49,7 @@ class ThriftWriter {
     Field(field, 12);
     last_.push_back(0);
   }
-  void Empty(int field) {  // A structure without fields: unions select a member in this way.
+  void Empty(int field) {  // Writes a structure without fields, by which a union selects a member.
     Struct(field);
     End();
   }
@@ -58,7 +58,7 @@ class ThriftWriter {
     last_.pop_back();
   }
 
-  // Lists: the head, followed by `count` items.
+  // Each begins a list, of which the caller then writes `count` items.
   void I32List(int field, size_t count) { List(field, 5, count); }
   void TextList(int field, size_t count) { List(field, 8, count); }
   void StructList(int field, size_t count) { List(field, 12, count); }
@@ -67,7 +67,7 @@ class ThriftWriter {
     Varint(value.size());
     out_ += value;
   }
-  void StructItem() { last_.push_back(0); }  // Until its End().
+  void StructItem() { last_.push_back(0); }  // Begins an item, which lasts until its End().
 
  private:
   void Field(int field, int type) {

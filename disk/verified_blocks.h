@@ -1,6 +1,6 @@
 #pragma once
 
-// Compares the blocks of a mapped file with their checksums, each when it is first needed.
+// Compares each block of a mapped file with its checksum when the block is first needed.
 
 #include <atomic>
 #include <cstddef>
@@ -20,39 +20,42 @@ namespace tickstack::disk {
 // A block whose bytes do not match their checksum.
 struct DamagedBlock {
   uint64_t number = 0;
-  uint64_t begin = 0;  // Bytes in the file.
+  uint64_t begin = 0;  // First byte of the block in the file.
   uint64_t end = 0;
   uint32_t found = 0;
   uint32_t expected = 0;
 };
 
-// Threads: any, concurrently. Each block has a bit that says that it was verified. The bits are
-// relaxed atomics: the file's bytes are not written by any thread of the process, so a thread that
-// sees a bit needs no other thread's writes. Two threads that need a block at the same time may
-// both verify it. Damage is not remembered, so each reader of the block gets the error.
+// Threads: any, concurrently. Each block has a bit that says that it was verified. The bits need no
+// memory ordering, because no thread of this process writes the file's bytes. Two threads that need
+// a block at the same time may both verify it. Damage is not remembered, so each reader of the
+// block gets the error.
 class VerifiedBlocks {
  public:
-  // Loads the checksums of a file from those of its directory; `bytes` is the file's size. nullptr
-  // if there is no checksum file. kDataLoss, with what to do, if the checksums are damaged, or were
-  // written for a file of another size, or not for this one. If the file may grow (`sym`), bytes
-  // that were appended have no checksums.
+  // Loads the checksums of the file at `path` from the checksum file of its directory; `bytes` is
+  // the file's size. nullptr if `checksums` is nullptr. kDataLoss, with what to do, if the
+  // checksums are damaged, belong to a file of another size, or do not include this file. With
+  // `may_grow`, for `sym`, the file may have more bytes than the checksums cover; the additional
+  // bytes are not verified.
   static absl::StatusOr<std::unique_ptr<const VerifiedBlocks>> Load(const ChecksumFile* checksums,
                                                                     const std::string& path,
                                                                     uint64_t bytes,
                                                                     bool may_grow = false);
 
-  // Returns the first damaged block of bytes [begin, end), which are within the file; nullopt if
-  // there is none. `file` is all of the file. Cost: about 4 us for each block that nobody has
-  // verified, otherwise 1 ns per block, and none once all are verified.
+  // Returns the first damaged block of bytes [begin, end), which must be within the file; nullopt
+  // if there is none. `file` has all bytes of the file. Cost: about 4 us for each block that was
+  // not verified before, 1 ns for any other block, and none once all are verified.
   std::optional<DamagedBlock> FindDamage(std::span<const std::byte> file, uint64_t begin,
                                          uint64_t end) const {
     if (complete()) return std::nullopt;
     return FindDamageInBlocks(file, begin, end);
   }
   bool complete() const { return left_.load(std::memory_order_relaxed) == 0; }  // All are verified.
-  uint64_t bytes() const { return bytes_; }  // That have checksums: those of the file, or fewer.
-  // Returns the error of a damaged block: kDataLoss. It says whether somebody has written the file
-  // since its checksums were. `content` says what the block holds, such as its rows, or is empty.
+  // Number of bytes with checksums, which may be less than the file's size.
+  uint64_t bytes() const { return bytes_; }
+  // Returns kDataLoss for a damaged block. The message says whether a program has written the file
+  // since its checksums were written, and contains `content`, which describes the block, for
+  // example by its rows, or is empty.
   absl::Status ErrorOf(const DamagedBlock& block, const std::string& path,
                        const std::string& content) const;
 
@@ -62,7 +65,7 @@ class VerifiedBlocks {
                                                  uint64_t end) const;
 
   const uint64_t bytes_;
-  const int64_t written_ns_;  // When the checksums were written: ChecksumFile::modified_ns.
+  const int64_t written_ns_;  // When the checksums were written (ChecksumFile::modified_ns).
   const std::vector<uint32_t> blocks_;
   mutable std::vector<std::atomic<uint64_t>> verified_;  // A bit for each block.
   mutable std::atomic<uint64_t> left_;                   // Blocks whose bit is not set.

@@ -35,7 +35,7 @@ class ScratchFolder {
     }
     return Add(name, bytes, head);
   }
-  // The same without emptying it.
+  // Writes a file in the same way, but without emptying the folder.
   std::string Add(const std::string& name, std::span<const std::byte> bytes,
                   std::span<const std::byte> head = {}) const {
     const std::string path = path_ + "/" + name;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A database on disk as of its last load.
+// Loads a database from disk, and makes it available to queries.
 //
 //   query threads  ----current()---->  LoadedDatabase  (held while a query runs)
 //   Reload()       ----------------->  replaces it
@@ -37,11 +37,12 @@ class LoadedDatabase {
   const Value* FindFlat(std::string_view name) const;
   std::vector<std::string> FlatNames() const;
   std::vector<std::string> TableNames() const;  // Sorted; includes flat tables.
-  // What was not loaded, with reasons: parts of the database, and flat files that are no values.
+  // Returns the reasons why parts of the database, or flat files that are not values, were not
+  // loaded.
   const std::vector<std::string>& problems() const { return problems_; }
   // Returns differences between `.d` files and the files beside them, and tables that partitions
-  // lack; logs them when found. Cost: the first call lists every partition and reads every `.d`.
-  // Loading does not do this, because it touches the newest partition only, and there may be
+  // lack. The first call finds and logs them. Cost: it lists every partition and reads every `.d`.
+  // Loading does not do this, because it reads the newest partition only, and there may be
   // thousands on a slow disk.
   const std::vector<std::string>& layout_problems() const;
   // Returns the distinct values of the partitions as a vector.
@@ -64,25 +65,28 @@ class LoadedDatabase {
 // Threads: any.
 class Hdb {
  public:
-  // Loads nothing; there are no tables until Reload. `root` is the database's directory.
+  // Does not load the database: there are no tables before Reload. `root` is the database's
+  // directory.
   explicit Hdb(std::string root) : root_(std::move(root)) {}
 
   const std::string& root() const { return root_; }
-  // Loads the database as it is now, replacing the loaded one. Concurrent calls run one at a time.
-  // After an error the loaded database stays, and problems() has the error until a load succeeds.
-  // Errors: those of Database::Open; also kResourceExhausted if a flat file or splayed table cannot
-  // be mapped for lack of mappings. Cost: Database::Open.
+  // Loads the database as it is on disk now, and replaces the loaded one. Concurrent calls run one
+  // at a time. After an error the loaded database stays, and problems() has the error until a load
+  // succeeds. Errors: those of Database::Open; also kResourceExhausted if a flat file or splayed
+  // table cannot be mapped for lack of mappings. Cost: Database::Open.
   absl::Status Reload();
-  // nullptr before the first successful load.
+  // Returns the loaded database; nullptr before the first successful load.
   std::shared_ptr<const LoadedDatabase> current() const;
   // Returns the error of the last load, if it failed, then the problems of the loaded database.
   std::vector<std::string> problems() const;
-  // The same without LoadedDatabase::layout_problems, which may take long.
+  // Returns the same problems except LoadedDatabase::layout_problems, which may take long to find.
   std::vector<std::string> load_problems() const;
 
-  uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // Successful.
+  // Successful loads.
+  uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }
   uint64_t reloads_failed() const { return reloads_failed_.load(std::memory_order_relaxed); }
-  int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }  // Last load.
+  // Duration of the last load.
+  int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }
 
  private:
   absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Load() const;

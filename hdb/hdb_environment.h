@@ -13,16 +13,18 @@ namespace tickstack::hdb {
 
 // What queries of an HDB can access: its tables, and
 //   date                    the values of the partitions; in a database by month, year or number,
-//                           the variable has that name
-//   holidays                a table or another value in a file in the root, by its name
+//                           the variable is called `month`, `year` or `int`
+//   holidays                any table or other value that is a file in the root, by its name
 //   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables
-//   .Q.PV .Q.pn             the values again; row counts by table, of which none are kept
-//   \l . and .hdb.reload[]  load the database as it is on disk now, and answer when it is loaded:
-//                           what kdb+'s rdb sends at the end of a day
+//   .Q.PV                   the same as .Q.pv
+//   .Q.pn                   for each partitioned table, an empty list: no row counts are stored
+//   \l . and .hdb.reload[]  load the database as it is on disk now, and answer when it is loaded;
+//                           kdb+'s rdb sends `\l .` at the end of a day
 //   .hdb.stats[]            dictionary of longs: the loaded parts, reloads, the memory of
 //                           decompressed columns (disk/decompressed_image.h), mappings
 //                           (base/mapping.h), QueryCounters
 //   .hdb.problems[]         strings: what the last load omitted, and why
+//
 // Threads: any.
 class HdbEnvironment : public query::Environment {
  public:
@@ -40,9 +42,10 @@ class HdbEnvironment : public query::Environment {
   std::vector<std::string> ValueNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }
   serve::ProcessFacts& facts() { return facts_; }
-  // Counters for the code that evaluates queries here.
+  // Counters that the code which evaluates queries here must update.
   serve::QueryCounters& queries() { return queries_; }
-  // Returns `.hdb.stats[]`; its `problems` are those of the last load only, so that this is quick.
+  // Returns the result of `.hdb.stats[]`, except that `problems` counts only Hdb::load_problems(),
+  // so that the call is quick.
   Value QuickStats() const { return StatsWith(hdb_->load_problems().size()); }
 
  private:

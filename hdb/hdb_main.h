@@ -14,7 +14,7 @@ struct HdbMainOptions : serve::QuerySettings {
   std::string name = "hdb";
   wire::ListenerOptions listener;
   serve::HealthLimits health;
-  size_t cache_bytes = 0;  // For decompressed columns; 0: a quarter of the machine's memory.
+  size_t cache_bytes = 0;  // Cache of decompressed columns; 0: a quarter of the machine's memory.
   std::string database;    // The directory; a stack's default is DATA/hdb.
 };
 

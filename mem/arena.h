@@ -21,8 +21,8 @@ class Arena {
  public:
   virtual ~Arena() = default;
 
-  // Pages that are contiguous in memory. The page numbers of the next region follow after one
-  // excluded page, so that no run of pages crosses regions.
+  // Pages that are contiguous in memory. Between the page numbers of two regions, one number is
+  // excluded, so that no run of pages crosses regions.
   struct Region {
     std::byte* base;
     size_t first_page;
@@ -39,7 +39,8 @@ class Arena {
   // Touches pages for writing, so that later stores do not fault. kResourceExhausted if the memory
   // is not available; then nothing may be stored there.
   virtual absl::Status Touch(std::byte* memory, size_t bytes);
-  // DRAM that the pages occupy now, of which `touched_bytes` were ever touched.
+  // Returns the DRAM that the arena's pages occupy now. `touched_bytes` is the size of the pages
+  // that were ever touched.
   virtual size_t ResidentBytes(size_t touched_bytes) const = 0;
   // Sets path, filesystem, dax and nodes.
   virtual void Describe(TierStats& stats) const = 0;
@@ -48,7 +49,7 @@ class Arena {
   std::vector<Region> regions_;
 };
 
-// One region that is a mapped file; the creator of the mapping unmaps it.
+// An arena of one region, which is a mapped file. The creator of the mapping must unmap it.
 class MappedFileArena : public Arena {
  public:
   MappedFileArena(std::string path, std::string filesystem, bool dax, std::byte* base,
@@ -62,30 +63,32 @@ class MappedFileArena : public Arena {
   const bool dax_;
 };
 
-// Anonymous memory: dram and numa. kNotFound for a node that does not exist.
+// Anonymous memory, for the kinds dram and numa. kNotFound if a node of options.nodes does not
+// exist.
 absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& options);
 // An unlinked file of options.path with all of its blocks allocated.
 absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options);
-// The same from memkind's fs-backed kind.
+// The memory of memkind's fs-backed kind, in a file of options.path.
 absl::StatusOr<std::unique_ptr<Arena>> MakeMemkindArena(const TierOptions& options);
 
 // kInvalidArgument if a file kind lacks its path or its size.
 absl::Status CheckFileOptions(const TierOptions& options);
 
-// The directory's file system ("tmpfs", "ext4", "xfs"...), and the bytes that are free for this
-// user.
+// The type of a directory's file system ("tmpfs", "ext4", "xfs"...), and the bytes in it that this
+// user may still allocate.
 struct FilesystemFacts {
   std::string type;
   size_t free_bytes = 0;
 };
 absl::StatusOr<FilesystemFacts> FactsOfFilesystem(const std::string& directory);
-// Returns whether a file of this directory can be mapped with MAP_SYNC: then the mapping is the
-// memory.
+// True if a file of this directory can be mapped with MAP_SYNC: stores into such a mapping go to
+// the memory itself, without a page cache.
 bool IsDax(const std::string& directory);
 
-// Page-cache bytes of a file mapping: one question to the kernel per GiB.
+// Returns how many bytes of a file mapping are in the page cache. Cost: one system call per GiB.
 size_t PageCacheBytes(const std::byte* memory, size_t bytes);
-// Address space of `bytes`, aligned to 2 MiB, that nothing may touch yet.
+// Reserves address space of `bytes`, aligned to 2 MiB. It must not be accessed before memory is
+// mapped there.
 absl::StatusOr<std::byte*> ReserveAddresses(size_t bytes);
 
 }  // namespace tickstack::mem

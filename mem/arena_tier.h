@@ -33,7 +33,7 @@ class ArenaTier : public Tier {
 
  protected:
   absl::Status Refuse(size_t bytes, std::string_view why);
-  void FreePages(size_t offset, size_t rounded);  // Under mutex_.
+  void FreePages(size_t offset, size_t rounded);  // Called with mutex_ held.
   void StartTouching();
   void StopTouching();
 
@@ -56,9 +56,9 @@ class ArenaTier : public Tier {
 
   bool stopping_ = false;
   bool exhausted_ = false;
-  bool touching_ = false;  // True while the toucher has reserved a page.
+  bool touching_ = false;  // True while toucher_ has reserved a page.
   std::condition_variable wake_;
-  std::condition_variable touched_;  // Signalled when the toucher returns a page.
+  std::condition_variable touched_;  // Signalled when toucher_ returns a page.
   std::thread toucher_;
 };
 

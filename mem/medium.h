@@ -1,7 +1,8 @@
 #pragma once
 
-// Simulates a medium that is slower than this machine's memory. Code that touches a tier of kind
-// `simulate` reports what it touched, and waits until the simulated medium would have been done.
+// Simulates a medium that is slower than this machine's memory. Code that accesses a tier of kind
+// `simulate` reports the bytes or elements that it accessed, and waits until the simulated medium
+// would have completed that access.
 //
 //   mem::MediumAccess access(column.medium());   // nullptr for real memory: a branch
 //   ... a block of the column is read as usual ...
@@ -20,7 +21,7 @@
 //   - the time at which the medium is free, whose bandwidth all threads and processes share
 //     (medium_timeline.h).
 //
-// The wait spins, because a thread that waits for memory keeps its core busy, too.
+// The wait spins, because a thread that waits for real memory also keeps its core busy.
 //
 // Accesses are charged in batches, such as a block, a gather or a column of an update, never by
 // element. Caches are not simulated: each read of a query is charged as a read of the medium.
@@ -36,7 +37,7 @@
 
 namespace tickstack::mem {
 
-// The clock of a medium. Tests replace it.
+// The clock of a medium, which tests replace.
 class MediumClock {
  public:
   virtual ~MediumClock() = default;
@@ -47,7 +48,7 @@ class MediumClock {
 };
 
 struct MediumStats {
-  uint64_t read_bytes = 0;  // In whole units.
+  uint64_t read_bytes = 0;  // A multiple of the model's unit_bytes.
   uint64_t written_bytes = 0;
   int64_t waited_ns = 0;  // Sum over all threads.
 };
@@ -62,8 +63,8 @@ class Medium {
   int64_t NowNs() const { return clock_.NowNs(); }
   MediumStats Stats() const;
 
-  // Blocks until an access of these units that began at `begin_ns` would have ended, and returns
-  // that time.
+  // Return the time at which an access to these units that began at `begin_ns` would have ended,
+  // after blocking until then.
   int64_t Read(int64_t begin_ns, const TouchedUnits& touched);
   int64_t Write(int64_t begin_ns, uint64_t units);
 
@@ -73,14 +74,15 @@ class Medium {
   const MediumModel model_;
   const std::unique_ptr<MediumTimeline> timeline_;
   MediumClock& clock_;
-  const int64_t asking_ns_;  // Time that reading the clock takes of an access.
+  const int64_t asking_ns_;  // Time that an access spends on reading the clock.
   std::atomic<uint64_t> read_bytes_ = 0;
   std::atomic<uint64_t> written_bytes_ = 0;
   std::atomic<int64_t> waited_ns_ = 0;
 };
 
-// An access, which begins at construction. Each call waits until what it reports would have been
-// touched, after what earlier calls reported. Cost on real memory (nullptr): one branch a call.
+// An access to a medium, which begins at construction. Each call reports a part of it, and waits
+// until the medium would have completed that part after all earlier ones. Cost on real memory
+// (nullptr): one branch per call.
 class MediumAccess {
  public:
   explicit MediumAccess(Medium* medium) : medium_(medium) {
@@ -93,7 +95,7 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.in_order = UnitsOf(medium_->model(), begin, bytes)});
   }
-  // Elements of a column at rows that are known in advance.
+  // Reports a read of a column's elements at rows that are known in advance.
   void ReadRows(std::span<const uint32_t> rows, size_t width) {
     if (medium_ == nullptr) [[likely]]
       return;
@@ -104,13 +106,13 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.scattered = elements});
   }
-  // Elements whose addresses each depend on the value of the one before.
+  // Reports a read of elements each of whose addresses depends on the value before it.
   void ReadChained(size_t elements) {
     if (medium_ == nullptr) [[likely]]
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.chained = elements});
   }
-  // `searches` binary searches, each among `bytes` bytes.
+  // Reports `searches` binary searches, each among `bytes` bytes.
   void Searched(size_t bytes, size_t searches = 1) {
     if (medium_ == nullptr) [[likely]]
       return;
@@ -122,8 +124,8 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Write(begin_ns_, UnitsOf(medium_->model(), begin, bytes));
   }
-  // Scattered bytes that fill up their cache lines over time: a full line is written to the medium
-  // and costs one unit.
+  // Reports a write of scattered bytes that fill up their cache lines over time: each full line is
+  // written to the medium and costs one unit.
   void WroteScattered(size_t bytes) {
     if (medium_ == nullptr) [[likely]]
       return;

@@ -33,7 +33,7 @@ struct MediumModel {
   double reads_at_once = 1;          // Scattered reads that one thread has in progress.
   double thread_read_gb_per_s = 0;   // Reading in order by one thread.
   double thread_write_gb_per_s = 0;  // Writing by one thread.
-  double read_gb_per_s = 0;          // All threads of all processes together.
+  double read_gb_per_s = 0;          // Bandwidth that all threads of all processes share.
   double write_gb_per_s = 0;
   // True if writes do not reduce the bandwidth of reads.
   bool full_duplex = false;

@@ -11,9 +11,9 @@
 
 namespace tickstack::mem {
 
-// kNotFound, naming the nodes that have memory, if one of these does not.
+// Returns kNotFound if one of `nodes` has no memory; the error names the nodes that have some.
 absl::Status CheckNodes(const std::vector<int>& nodes);
-// Returns the sum over nodes that CheckNodes accepts.
+// Return the total and the free memory of nodes that CheckNodes accepts, in bytes.
 size_t TotalBytesOf(const std::vector<int>& nodes);
 size_t FreeBytesOf(const std::vector<int>& nodes);
 // Returns "NUMA node 1", "NUMA nodes 0,1".

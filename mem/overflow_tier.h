@@ -1,17 +1,17 @@
 #pragma once
 
 // A tier with a reserve of DRAM: allocations that do not fit into the tier come from DRAM, up to a
-// configured number of bytes. Only what neither has room for is refused.
+// configured number of bytes. An allocation is refused only if neither has room for it.
 //
 //   tier      | block | block | block | full        volatile: filesystem or numa
 //   overflow                           | block | block | ...     anonymous memory
 //
-// Each allocation tries the tier first, so that memory which is freed there, such as that of a day
-// that was written, is used again. Blocks in DRAM stay there until they are freed.
+// Each allocation tries the tier first. So memory that is freed there, for example when a day has
+// been written to disk, is used again. Blocks in DRAM stay there until they are freed.
 //
-// A persistent tier has no overflow. It restores a table after a restart from all of the table's
-// chunks, and those in DRAM would be gone. So a table would have to begin anew although most of it
-// was kept, at the time when memory is short.
+// A persistent tier has no overflow. After a restart, it restores a table from all of the table's
+// chunks, and those in DRAM would be gone. The whole table would be lost although the tier kept
+// most of it.
 
 #include <atomic>
 #include <memory>
@@ -27,10 +27,11 @@ class OverflowTier final : public Tier {
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
   void Free(std::byte* memory, size_t bytes) override;
-  // The figures of the tier, with those of its overflow. `refused` counts what neither had room
-  // for.
+  // Returns the tier's figures, with its overflow's in the `overflow_` fields. `refused` counts the
+  // allocations for which neither had room.
   TierStats Stats() const override;
-  // Of both. The overflow's part is all that was ever used of it.
+  // Returns the sum for the tier and its overflow. All DRAM that the overflow ever used counts,
+  // because it keeps freed pages.
   size_t ResidentBytes() const override;
 
  private:

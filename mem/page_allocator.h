@@ -1,6 +1,7 @@
 #pragma once
 
-// Tracks which bytes of an arena are allocated, by page numbers. Never touches the arena itself.
+// Tracks which pages and blocks of an arena are allocated. It knows them by number, and never
+// touches the arena's memory.
 //
 //   arena   | page 0 | page 1 | page 2 | page 3 | ...        a page is 2 MiB
 //   chunk of 4 MiB   = two consecutive pages
@@ -35,7 +36,8 @@ class PageAllocator {
 
   // `page_bytes` is kPageBytes or kSmallPageBytes. Everything below counts pages of that size.
   explicit PageAllocator(size_t pages, size_t page_bytes = kPageBytes);
-  // Returns the page size for an arena: kPageBytes if that is at most 1/64 of it, else small pages.
+  // Returns the page size for an arena: kPageBytes if that is at most 1/64 of the arena, else
+  // kSmallPageBytes.
   static constexpr size_t PageBytesFor(size_t arena_bytes) {
     return arena_bytes < 64 * kPageBytes ? kSmallPageBytes : kPageBytes;
   }
@@ -53,7 +55,8 @@ class PageAllocator {
   // Excludes a page from allocation.
   void Bar(size_t page);
 
-  // For pre-touching: reserves a free page that was never touched, until ReturnTouched returns it.
+  // Reserves a free page that was never touched, so that the caller can touch it and then call
+  // ReturnTouched. nullopt if there is none.
   std::optional<size_t> TakeUntouched();
   void ReturnTouched(size_t page);
   size_t touched_free_pages() const { return touched_free_; }
@@ -61,7 +64,7 @@ class PageAllocator {
   size_t free_pages() const { return free_; }
   size_t pages() const { return page_count_; }
 
-  // Returns a page's state as one word, for a tier that outlives its process:
+  // Returns a page's state as one word, for a tier whose memory outlives the process:
   //   0 free, 1 whole (part of a chunk), or
   //   bits 0-1 = 2, 2-5 size class, 6-18 live blocks - 1, 19-31 blocks ever handed out - 1
   // An excluded page has the word of a free one. Words are for pages of kPageBytes.
@@ -74,7 +77,7 @@ class PageAllocator {
   size_t UsedBytes(size_t page) const;  // Sum of the allocations in it.
   // True if a page with this word has an allocation of `rounded` bytes at `offset` within the page.
   static bool WordHolds(uint32_t word, size_t offset, size_t rounded);
-  // If `on`, records the pages whose word may have changed; a page may be recorded repeatedly.
+  // If `on`, records in changed_pages() each page whose word may have changed, perhaps repeatedly.
   void NoteChanges(bool on) { notes_changes_ = on; }
   std::vector<uint32_t>& changed_pages() { return changed_; }
 
@@ -83,8 +86,8 @@ class PageAllocator {
   struct CutPage {
     uint8_t size_class = 0;
     uint32_t live = 0;
-    uint32_t cut = 0;             // Number of blocks ever handed out; these come first.
-    std::vector<uint16_t> freed;  // Blocks among these that were freed.
+    uint32_t cut = 0;             // Number of blocks ever handed out: the first ones of the page.
+    std::vector<uint16_t> freed;  // Those of the first `cut` blocks that were freed.
   };
 
   static size_t ClassOf(size_t rounded);
@@ -110,7 +113,8 @@ class PageAllocator {
   size_t touched_ = 0;
   size_t touched_free_ = 0;
   std::map<size_t, CutPage> cut_pages_;
-  std::array<std::set<size_t>, kClasses> with_room_;  // Cut pages that have a block to give.
+  // Divided pages that have a free block, by size class.
+  std::array<std::set<size_t>, kClasses> with_room_;
   bool notes_changes_ = false;
   std::vector<uint32_t> changed_;
 };

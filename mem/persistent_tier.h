@@ -15,22 +15,22 @@
 //   3  the header is written and flushed                        <- the commit happens here
 //   4  fence: the caller may rely on it
 //
-// A header has checksums of itself, of the root and of the page words. So a header that was torn,
-// or reached the medium too early, is not taken for a commit, and the other slot, unchanged since
-// the previous commit, is the newest. Whenever the power fails, opening the file finds either the
-// last commit or the one in progress, complete. Freed memory is allocated again only after the
-// commit that no longer needs it.
+// A header has checksums of itself, of the root and of the page words. If a header was torn, or
+// reached the medium before the data that it covers, a checksum disagrees. The other slot,
+// unchanged since the previous commit, is then the newest. So whenever the power fails, opening the
+// file finds a complete commit: the last one or the one in progress. Freed memory is allocated
+// again only after the commit that no longer needs it.
 //
 // If the mapping is the memory (DAX), flushing is a cache-line write-back, and a fence takes some
-// 100 ns. Otherwise a fence is an msync of the flushed pages: free on tmpfs, which keeps its
-// content until the machine is switched off; at least 0.1 ms per range on a disk. A killed process
-// loses nothing in either case, because its stores are already in the file's pages.
+// 100 ns. Otherwise a fence is an msync of the flushed pages: free on tmpfs, whose content lasts
+// until the machine is switched off; at least 0.1 ms per range on a disk. A killed process loses
+// nothing in either case, because its stores are already in the file's pages.
 //
-// The tier does not know what its owner's data means and has no checksums of it. The owner keeps
-// them in its root; table/durable_tables.h does.
+// The tier has no checksums of its owner's data. An owner that wants them keeps them in its root,
+// as table/durable_tables.h does.
 //
-// Threads: Flush, Commit, Find and OffsetOf belong to one thread, the owner of the data; Allocate,
-// Free and the rest as Tier.
+// Threads: one thread owns the data. Any thread may call the functions of Tier, PlaceOf and
+// CommitStats; only the owner calls the others.
 
 #include <chrono>
 #include <cstddef>
@@ -68,7 +68,8 @@ struct PersistentTierStats {
 
 class PersistentTier final : public ArenaTier {
  public:
-  static constexpr uint32_t kFormatVersion = 2;  // The file's; its owner's data has its own.
+  // Version of the file's format, without the owner's data.
+  static constexpr uint32_t kFormatVersion = 2;
 
   // Opens or creates options.path/options.file. A file of another size or version, or without a
   // complete commit, is replaced, with a warning.
@@ -80,7 +81,7 @@ class PersistentTier final : public ArenaTier {
 
   PersistentTier* persistent() override { return this; }
 
-  // The root of the last commit, valid until the next one; empty if there is none.
+  // Returns the root of the last commit, which is valid until the next one; empty if there is none.
   std::span<const std::byte> root() const { return root_; }
   // Durably discards the content, for an owner that cannot read the root. No allocation may be
   // live.
@@ -92,7 +93,7 @@ class PersistentTier final : public ArenaTier {
   // and the file stays as it is.
   absl::Status Commit(std::span<const std::byte> root);
 
-  // Start of the memory that offsets count from. Its address differs between processes.
+  // Returns the address from which offsets count. It differs between processes.
   std::byte* base() const { return arena_->regions()[0].base; }
   uint64_t OffsetOf(const std::byte* memory) const { return arena_->OffsetOf(memory); }
   // Returns memory that Allocate(bytes) returned before the last commit, in this process or an
@@ -106,19 +107,20 @@ class PersistentTier final : public ArenaTier {
   void Free(std::byte* memory, size_t bytes) override;
   PersistentTierStats CommitStats() const;
 
-  // ---- For a process that takes the place of another one while that still reads.
+  // ---- Used when another process takes over the file while this one still reads it.
 
-  // Gives the file to another process: releases the lock, and refuses allocations and commits from
-  // here on. What was committed stays readable here until this is destroyed, if the other process
-  // opens the file as read_by_another: it then adds data, and overwrites nothing of it. The mapping
-  // becomes read-only.
+  // Gives the file to another process: releases the lock, makes the mapping read-only, and refuses
+  // allocations and commits from then on. This process can read its committed data until this
+  // object is destroyed, provided that the other process opens the file with read_by_another. That
+  // process then adds data, but does not overwrite what was committed.
   void Release();
-  // Takes a released file back. The other process may have committed: the owner must restore the
-  // state of its own last commit where it is in the tier, and commit it before it changes anything.
-  // Until then a restart finds the other's last commit. kUnavailable if another process has the
-  // lock for longer than `at_most`.
+  // Takes a released file back after the other process has ended. If that process committed, the
+  // owner must bring its data in the tier back to the state of its own last commit, and commit that
+  // state before it changes anything. Until then, a restart finds the other process's last commit.
+  // kUnavailable if another process has the lock for longer than `at_most`.
   absl::Status Reclaim(std::chrono::nanoseconds at_most);
-  // The other process has ended: freed memory may be used again after the next commit.
+  // Called when the other process has ended: memory that was freed may be used again after the next
+  // commit.
   void ReuseFreed();
 
   static constexpr size_t kRootBytesMax = size_t{256} << 10;
@@ -137,17 +139,18 @@ class PersistentTier final : public ArenaTier {
 
   std::unique_ptr<Persistence> persistence_;
   std::vector<std::byte> root_;
-  std::vector<uint32_t> words_;           // As of the last commit, with the changes since.
+  // The pages' words: those of the last commit, with later changes applied.
+  std::vector<uint32_t> words_;
   uint64_t words_sum_ = 0;                // Checksum of words_; see PageSum.
-  std::vector<uint32_t> stale_pages_[2];  // By slot: pages whose words in it are outdated.
+  std::vector<uint32_t> stale_pages_[2];  // By slot: pages whose words in that slot are outdated.
   uint64_t flushed_bytes_ = 0;
   uint64_t sequence_ = 0;  // Number of the last commit; its slot is sequence_ % 2.
   struct Freed {
     size_t offset;
     size_t rounded;
   };
-  std::vector<Freed> freed_;          // Since the last commit. Guarded by mutex_.
-  bool keep_freed_ = false;           // Another process reads it. Guarded by mutex_.
+  std::vector<Freed> freed_;          // Freed since the last commit. Guarded by mutex_.
+  bool keep_freed_ = false;           // Another process still reads the file. Guarded by mutex_.
   absl::Status broken_;               // Guarded by mutex_.
   PersistentTierStats commit_stats_;  // Guarded by mutex_.
   std::unique_ptr<File> file_;

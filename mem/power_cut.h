@@ -1,6 +1,6 @@
 #pragma once
 
-// Simulates a power cut for tests: keeps what a medium would hold if the machine stopped at any
+// Simulates power cuts for tests: computes the content of a medium if the machine stopped at some
 // flush or fence of a PersistentTier.
 //
 // Only what was flushed before the last fence is certainly durable. Any part of later stores may
@@ -47,8 +47,8 @@ class PowerCut final : public Persistence {
     return absl::OkStatus();
   }
 
-  // Returns what the medium holds if the power fails now: each word that is not certainly durable
-  // has arrived with this probability.
+  // Returns the medium's content if the power fails now. Each word that is not certainly durable
+  // has arrived with probability `arrived`.
   std::vector<std::byte> Image(double arrived, std::mt19937_64& rng) const {
     std::vector<std::byte> image = durable_;
     if (arrived <= 0) return image;

@@ -5,9 +5,9 @@
 
 namespace tickstack::mem {
 
-// A tier as the scratch memory of queries. Blocks have at least kLargeBlockBytes and count as
-// Tier::RoundedBytes. Freed blocks return to the tier, with their pages touched. The tier must
-// outlive this, and this must outlive all blocks.
+// Uses a tier as the scratch memory of queries. Each block has at least kLargeBlockBytes, and takes
+// Tier::RoundedBytes of it from the tier. Freed blocks return to the tier, and their pages stay
+// touched. The tier must outlive this object, which must outlive all blocks.
 class TierScratch final : public ScratchMemory {
  public:
   explicit TierScratch(Tier* tier);

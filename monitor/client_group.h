@@ -1,21 +1,22 @@
 #pragma once
 
-// A class of clients: its connections to the rdb, what they ask, and how long that takes.
+// A class of clients: its connections to the rdb, their questions, and how long the answers take.
 //
 // kdb+ IPC answers the questions of a connection in order, so a second question on a connection
-// would wait for the first one's answer whatever the server does. Each connection therefore has at
-// most one pending question.
+// would have to wait for the answer to the first one, however fast the server is. Each connection
+// therefore has at most one pending question.
 //
-//   closed   each connection asks, waits for the answer, thinks, and asks again. A slow server is
-//            asked less often, as by people who wait for it. Measured from when the question was
-//            asked.
-//   open     questions are due by a schedule (open_schedule.h), whatever became of earlier ones.
-//            The next one goes to the first free connection; while there is none, questions wait,
-//            and none is skipped. Measured from when the question was due, so its waiting time is
-//            included.
+//   closed   Each connection asks, waits for the answer, thinks, and asks again. So a slow server
+//            is asked less often, as by people who wait for it. Times are measured from when a
+//            question was asked.
+//   open     Questions are due by a schedule (open_schedule.h) that does not depend on answers.
+//            The next one goes to the first free connection. While there is none, questions wait,
+//            and none is skipped. Times are measured from when a question was due, so they include
+//            the wait.
 //
-// If a connection ends, its question is asked again on the next one, and its time continues. An
-// error as an answer counts as an error, with its time.
+// If a connection is lost, its pending question is asked again when it is connected again, and the
+// question's time continues. An answer that is an error is counted as one, and its time is
+// measured.
 //
 // After End no further questions become due; those that were due are still asked and measured.
 // Questions without an answer when the result is taken count as unanswered, with the time so far.
@@ -39,7 +40,7 @@
 
 namespace tickstack::monitor {
 
-// Some seconds of one query's answers, by arrival.
+// One query's answers that arrived in kSliceNs, 10 s.
 struct QuerySlice {
   int64_t begin_ns = 0;
   uint64_t errors = 0;
@@ -53,13 +54,13 @@ struct QueryResult {
   uint64_t errors = 0;      // Answers that were errors, or empty although they must not be.
   uint64_t unanswered = 0;  // Included in the times.
   std::string first_error;
-  Histogram whole, last_minute;  // In ns.
+  Histogram whole, last_minute;  // Times in ns.
   std::vector<QuerySlice> slices;
 };
 struct ClientResult {
-  ClientSpec spec;     // With every_ms of an open loop.
-  double seconds = 0;  // From the start until End.
-  uint64_t lost = 0;   // Connections that ended.
+  ClientSpec spec;     // For an open loop, with the every_ms that was used.
+  double seconds = 0;  // Duration from Begin until End.
+  uint64_t lost = 0;   // Number of connections that were lost.
   uint64_t asked = 0;
   std::vector<QueryResult> queries;
 };
@@ -68,7 +69,7 @@ struct ClientResult {
 class QuestionSender {
  public:
   virtual ~QuestionSender() = default;
-  // The answer goes to ClientGroup::OnAnswer of that connection.
+  // Sends a question. Its answer must be passed to ClientGroup::OnAnswer with the same connection.
   virtual void Ask(size_t connection, std::string_view text) = 0;
 };
 
@@ -77,33 +78,35 @@ class ClientGroup {
   static constexpr int64_t kSliceNs = 10'000'000'000;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  // `every_ns` is for an open loop without a rate of its own. The other arguments must outlive
-  // this.
+  // `every_ns` is the mean interval of an open loop without a rate of its own. The other arguments
+  // must outlive this object.
   ClientGroup(const QuerySet& set, size_t client, const SymbolActivity& symbols, int64_t every_ns,
               QuestionSender* sender);
 
-  // Each takes the time of the call, ns since 2000.
+  // In all functions, `now_ns` is the time of the call in ns since 2000.
+
   // Discards all measurements and starts to ask. Answers to earlier questions do not count.
   void Begin(int64_t now_ns);
   void End(int64_t now_ns);
   void OnConnected(size_t connection, int64_t now_ns);
   void OnDisconnected(size_t connection);
   void OnAnswer(size_t connection, const absl::StatusOr<Value>& answer, int64_t now_ns);
-  // Asks due questions. Returns the time of the next call; kNever: after the next answer or
-  // connect.
+  // Asks the questions that are due. Returns when to call it next; kNever if that is only after the
+  // next answer or connection.
   int64_t Poll(int64_t now_ns);
 
   // True if no question is due or unanswered.
   bool is_idle() const;
   const ClientSpec& spec() const { return spec_; }
   uint64_t answers() const { return answers_; }
-  uint64_t errors() const { return errors_; }  // Without allowed errors.
+  uint64_t errors() const { return errors_; }  // Excludes the errors of queries with allow_errors.
   ClientResult Result(int64_t now_ns) const;
 
  private:
   struct Connection {
     bool connected = false;
-    bool asking = false;   // Has an unanswered question, possibly of an ended connection.
+    // Has an unanswered question, perhaps from before the connection was lost.
+    bool asking = false;
     bool counts = false;   // The question belongs to the measured run.
     size_t place = 0;      // Index of its query.
     int64_t since_ns = 0;  // Start of its measured time.
@@ -116,7 +119,7 @@ class ClientGroup {
     uint64_t errors = 0;
     std::string first_error;
     std::vector<QuerySlice> slices;
-    Histogram slice{int64_t{1} << 42, 2};  // The current one.
+    Histogram slice{int64_t{1} << 42, 2};  // The current slice.
     int64_t slice_begin_ns = 0;
     uint64_t slice_errors = 0;
   };
@@ -132,7 +135,8 @@ class ClientGroup {
   QuestionTexts texts_;
   OpenSchedule schedule_;
   std::vector<Connection> connections_;
-  std::deque<size_t> free_;         // Open loop: connected and not asking; the longest free first.
+  // For an open loop: connections that are free, the longest free one first.
+  std::deque<size_t> free_;
   std::vector<Measured> measured_;  // By place.
   bool running_ = false;
   int64_t begin_ns_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes what clients measured: part of the monitor's summary, and a file with a row for each query
-// and some seconds, however many questions those had.
+// Writes the measurements of clients: a part of the monitor's summary, and a CSV file with a row
+// for each query and each 10 s.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -14,11 +14,11 @@ namespace tickstack::monitor {
 // Adds `clients` and `queries` to a summary. Adds nothing without clients.
 void AddClients(const std::vector<ClientResult>& clients, nlohmann::ordered_json& summary);
 
-// Returns a line for each query.
+// Returns a text with a line for each query.
 std::string ClientsText(const std::vector<ClientResult>& clients);
 
-// Returns `client,query,time,count,errors,p50_ms,p99_ms,p999_ms,max_ms`: `time` is the start of the
-// slice.
+// Returns the CSV file, with the columns
+// `client,query,time,count,errors,p50_ms,p99_ms,p999_ms,max_ms`; `time` is the start of the 10 s.
 std::string SlicesCsv(const std::vector<ClientResult>& clients);
 
 }  // namespace tickstack::monitor

@@ -12,18 +12,19 @@
 
 namespace tickstack::monitor {
 
-// Threads: one owner. Memory: kSecondsMax times 8 bytes for each metric.
+// Threads: one owner. Memory: kSecondsMax times 16 bytes for each metric.
 class LatencyHistory {
  public:
   static constexpr size_t kSecondsMax = 300;
 
-  // `tables` as in the settings of the monitor.
+  // `tables` are MonitorSettings::tables.
   explicit LatencyHistory(const std::vector<std::string>& tables);
   void Take(const Sample& sample);
 
   // Returns `{"names":["trade_lag",...,"asof","query"],"seconds":[[1764115200,0.52,null],...]}`:
-  // Unix time, and the slowest of that second in ms for each name, null if there is none. The
-  // current second is left out, since it is not over. `seconds` bounds the number of rows.
+  // Each row of `seconds` has the second in Unix time, and for each name the slowest time of that
+  // second in ms, or null. The current second is left out, since it is not over. The argument
+  // `seconds` is the maximum number of rows.
   std::string Json(size_t seconds) const;
 
  private:

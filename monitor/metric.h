@@ -1,7 +1,7 @@
 #pragma once
 
-// One measured quantity of the run, in ns: its distribution over the whole run and over the last
-// minute, which is what the paper's tables show.
+// One measured duration of the run, in ns: its distribution over the whole run and over the last
+// minute. The tables of the paper in docs/loadtest.md show the last minute.
 
 #include <cstdint>
 #include <deque>
@@ -32,7 +32,7 @@ class Metric {
   const std::string& name() const { return name_; }
   const Histogram& Whole() const { return whole_; }
   Histogram LastMinute(int64_t now_ns) const;  // Values recorded in the last minute.
-  // All values, also those before a reset.
+  // Returns the counts of all values, also of those before a Reset.
   const DurationBuckets::Counts& Buckets() const { return buckets_; }
   void Reset();
 

@@ -13,20 +13,20 @@
 //   count aj[`sym`time; ...]      the trades of one symbol with their prevailing quotes, timed
 //   .rdb.latency[] .rdb.stats[] .tier.stats[]      once per second
 //
-// Samples are due on a grid, each delayed by a random part of `spread_ns` if that is set, so that
-// they do not always coincide with the same moment of other timers: rows that are published every
-// 50 ms and sampled every 300 ms would always have the same age. A sample that is due while another
-// one is running, or without a connection to the rdb, is not run, because it would only add load.
-// But it counts, with the time from when it was due until the running one ended, since a user who
-// had asked then would not have had an answer earlier. So a slow rdb cannot hide behind questions
-// that it kept from being asked (coordinated omission).
+// Samples are due at regular intervals. If `spread_ns` is set, each is delayed by a random part of
+// it. Without the delay, rows that are published every 50 ms and sampled every 300 ms would always
+// have the same age when they are sampled. A sample that is due while another one is running, or
+// while there is no connection to the rdb, is not run, because it would only add load. But it
+// counts, with the time from when it was due until the running one ended, since a user who asked
+// then would not have had an answer earlier. Otherwise a slow rdb, which delays the next question,
+// would be measured less often just while it is slow (coordinated omission).
 //
-// If the rdb refuses rows, because a tier is full, a warning is logged, at most once in ten
+// If the rdb refuses rows because a tier is full, the monitor logs a warning, at most once in ten
 // seconds.
 //
 // A lag counts only once a newer row has come, because until then a late row cannot be
-// distinguished from the end of the day. So rows from before the run and the quiet after it do not
-// count, and a stall counts in full when it ends. The CSV has every lag.
+// distinguished from the end of the day. So rows from before the run do not count, nor does the
+// time after the last row, and a stall counts in full when it ends. The CSV has every lag.
 //
 // This is the state machine: it has no socket and no clock. Threads: one owner.
 
@@ -49,17 +49,20 @@ namespace tickstack::monitor {
 
 inline constexpr int64_t kNothingDue = INT64_MAX;
 
-// The result of a round of questions. nullopt: no answer, an error, or an empty table.
+// The answers about one table in a sample. nullopt if there was no answer, an error, or an empty
+// table.
 struct TableSample {
   std::optional<int64_t> newest_ns;
-  std::optional<int64_t> lag_ns;  // nullopt also if over a day: such rows are replayed, not late.
+  // nullopt also if it is more than a day: such rows are replayed, not late.
+  std::optional<int64_t> lag_ns;
   std::optional<int64_t> rows;
 };
 struct Sample {
-  int64_t due_ns = 0;               // When it was due.
-  int64_t begin_ns = 0;             // When its first question was asked.
-  int64_t end_ns = 0;               // When its last answer arrived.
-  int64_t missed = 0;               // Samples that were due and not run, before or during this one.
+  int64_t due_ns = 0;    // When the sample was due.
+  int64_t begin_ns = 0;  // When its first question was asked.
+  int64_t end_ns = 0;    // When its last answer arrived.
+  // Number of samples that were due but not run, before or during this one.
+  int64_t missed = 0;
   std::vector<TableSample> tables;  // In the order of the settings.
   std::string asof_symbol;
   std::optional<int64_t> asof_rows;
@@ -71,7 +74,7 @@ struct Sample {
 // A memory tier of the rdb, in bytes.
 struct TierMemory {
   std::string name;
-  double capacity = 0;  // 0: limited only by the machine.
+  double capacity = 0;  // 0 if limited only by the machine.
   double used = 0;
   double high_water = 0;
   double resident = 0;  // Bytes of DRAM.
@@ -83,36 +86,39 @@ std::vector<TierMemory> TiersOf(const Sample& sample);  // By name.
 class Rdb {
  public:
   virtual ~Rdb() = default;
-  virtual void Ask(std::string_view query) = 0;  // The answer goes to Monitor::OnAnswer.
+  // Sends a query. Its answer must be passed to Monitor::OnAnswer.
+  virtual void Ask(std::string_view query) = 0;
 };
 
 struct MonitorSettings {
   int64_t query_ns = 300'000'000;
   int64_t spread_ns = 0;  // At most query_ns.
   std::vector<std::string> tables = {"trade", "quote"};
-  // The tables among these that have bars. Rows of bars stay at the place of their keys, so the
+  // Those of `tables` that have bars. The row of a bar keeps its place when it is updated, so the
   // newest row is the one with the latest `time`, not the last one.
   std::vector<std::string> bars = {};
-  std::string asof_symbol{};  // Empty: the symbol of the newest trade once there is one.
+  std::string asof_symbol{};  // If empty, the symbol of the newest trade, as soon as there is one.
 };
 
 class Monitor {
  public:
-  static constexpr int64_t kRdbNs =
-      1'000'000'000;  // Interval between requests for the rdb's statistics.
+  // Interval between requests for the rdb's statistics.
+  static constexpr int64_t kRdbNs = 1'000'000'000;
 
   using OnSample = std::function<void(const Sample&)>;
   Monitor(MonitorSettings settings, OnSample on_sample);
 
-  // Each takes the time of the call, ns since 2000. The grid starts with the first connection.
+  // In all functions, `now_ns` is the time of the call in ns since 2000. The first sample is due
+  // when the rdb is first connected.
   void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
-  // Discards all measurements and restarts, keeping what it knows about the rdb. For runs with a
-  // preparation, such as filling the rdb. A sample in progress does not count.
+  // Discards all measurements and starts again, for runs that begin with a preparation, such as
+  // filling the rdb. It keeps the connection and the as-of join's symbol. A sample in progress does
+  // not count.
   void Restart(int64_t now_ns);
-  // Starts a sample if one is due. Returns when to call next; kNothingDue: after the next answer or
-  // connection.
+  // Starts a sample if one is due. Returns when to call it next; kNothingDue if that is only after
+  // the next answer or connection.
   int64_t Poll(int64_t now_ns);
 
   const MonitorSettings& settings() const { return settings_; }
@@ -122,7 +128,8 @@ class Monitor {
   int64_t errors() const { return errors_; }  // Questions answered with an error.
   int64_t reconnects() const { return connects_ > 0 ? connects_ - 1 : 0; }
   const Sample& last() const { return last_; }  // The newest complete sample.
-  // `trade_lag` and so on, `asof`, and `query`: the time of a whole sample from when it was due.
+  // Returns the metrics: a lag for each table, such as `trade_lag`; `asof`, the time of the as-of
+  // join; and `query`, the time of a whole sample from when it was due.
   const std::vector<Metric>& metrics() const { return metrics_; }
 
  private:
@@ -156,7 +163,7 @@ class Monitor {
   int64_t next_due_ns_ = kNothingDue;  // kNothingDue before the first connection.
   bool running_ = false;
 
-  Sample sample_;  // The running one.
+  Sample sample_;  // The running sample.
   Sample last_;
   std::vector<Question> questions_;  // Questions of the running sample.
   size_t asked_ = 0;                 // Index of the current question.
@@ -166,7 +173,7 @@ class Monitor {
   std::string asof_symbol_;
   bool has_tables_ = false;  // True once the rdb had one of the tables.
 
-  double refused_unsaid_ = 0;  // Refused rows that are not in a warning yet.
+  double refused_unsaid_ = 0;  // Number of refused rows since the last warning.
   LogLimit refused_limit_{10 * kNsPerSecond};
 
   int64_t samples_ = 0, missed_ = 0, errors_ = 0, connects_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor's connections, to the rdb, to the feed and from clients, and its timer. Threads:
+// The monitor's timer and its connections: to the rdb, to the feed, and from clients. Threads:
 // everything runs on the loop's thread.
 
 #include <cstdint>
@@ -24,9 +24,9 @@ namespace tickstack::monitor {
 // makes clients start to ask; and `.monitor.end[]`, which makes them stop.
 class MonitorService {
  public:
-  // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start,
-  // again on every new connection: a restarted feed continues, and a running one ignores it.
-  // `clients`, if any, must outlive this.
+  // Connects to the rdb. When the rdb answers, connects to the feed, if any, and tells it to start.
+  // Repeats this on every new connection: a restarted feed continues, and a running one ignores it.
+  // `clients`, if any, must outlive this object.
   MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
                  MonitorSettings settings, Monitor::OnSample on_sample,
                  QueryClients* clients = nullptr);

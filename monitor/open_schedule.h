@@ -1,8 +1,8 @@
 #pragma once
 
 // The schedule of an open loop's questions, which does not depend on the answers. The time of a
-// late question is measured from its time in the schedule, so a server that stalls cannot hide
-// behind questions that it kept from being asked.
+// late question is measured from its time in the schedule, so the delay by a server that stalls is
+// measured for every question that was due meanwhile.
 
 #include <cstdint>
 #include <random>
@@ -12,8 +12,9 @@ namespace tickstack::monitor {
 // Threads: one owner.
 class OpenSchedule {
  public:
-  // `every_ns` above 0 is the mean interval. Poisson: intervals are independent of one another, as
-  // between users; else they are equal. The same seed gives the same schedule.
+  // `every_ns`, above 0, is the mean interval. With `poisson`, intervals are random and
+  // independent, as between the questions of many users; otherwise they are equal. The same seed
+  // gives the same schedule.
   OpenSchedule(double every_ns, bool poisson, uint64_t seed);
 
   // Starts the schedule now with its first question.

@@ -22,7 +22,7 @@ namespace tickstack::monitor {
 struct QueryClientsOptions {
   QuerySet set;
   wire::Address rdb;
-  int64_t query_ns = 300'000'000;  // For open loops without a rate of their own.
+  int64_t query_ns = 300'000'000;  // Mean interval of open loops without a rate of their own.
   SymbolActivity symbols;          // Empty: the rdb is asked for them, if any query needs symbols.
   bool wait = false;               // True: clients start to ask at Begin.
 };
@@ -39,8 +39,8 @@ class QueryClients {
   // ---- Any thread.
 
   void Begin();  // (Re)starts the measurements, as ClientGroup::Begin.
-  void End();    // As ClientGroup::End.
-  // After End: true if every question has been answered.
+  void End();    // Stops asking, as ClientGroup::End.
+  // True after End, if every question has been answered.
   bool is_idle() const { return idle_.load(std::memory_order_relaxed); }
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }

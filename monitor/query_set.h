@@ -1,7 +1,7 @@
 #pragma once
 
-// The queries of clients, in addition to those of the monitor itself: classes of clients, and the
-// texts of their questions. Its file:
+// A query set: classes of clients, which query the rdb in addition to the monitor, and the texts of
+// their queries. It is read from a TOML file such as:
 //
 //   seed = 1
 //
@@ -23,12 +23,12 @@
 //   [[query]]
 //   name = "last_price"
 //   text = "exec last price from trade where sym=`{symbol},time within ({begin};{end})"
-//   symbols = "activity"           # drawn as often as they trade; "turn": in turn
+//   symbols = "activity"           # drawn by number of trades; "turn": one after another
 //   window_s = 60                  # {end} is the time of the question, {begin} this many s before
 //   check = "not_empty"            # an empty result counts as an error
-//   allow_errors = true            # errors are counted, but the run is not failed for them
+//   allow_errors = true            # errors are counted, but do not fail the run
 //
-// Other texts in braces are not changed: q's functions have braces.
+// Other texts in braces are not changed, because q's functions are in braces.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,17 +56,17 @@ struct ClientSpec {
   std::string name;
   Mode mode = Mode::kClosed;
   int count = 1;        // Number of connections.
-  double think_ms = 0;  // Closed loop: from an answer to the connection's next question.
-  // Open loop: mean interval of the class; 0: the monitor's.
+  double think_ms = 0;  // Closed loop: pause from an answer to the connection's next question.
+  // Open loop: mean interval between questions of the class; 0: the monitor's interval.
   double every_ms = 0;
-  bool poisson = true;          // Open loop: false: equal intervals.
+  bool poisson = true;          // Open loop: random intervals; false: equal ones.
   std::vector<size_t> queries;  // Indices into QuerySet::queries.
   std::vector<int> weights;     // One for each of `queries`; empty: in turn.
 };
 
 struct QuerySet {
   std::string name;
-  std::string text;  // The text that was read.
+  std::string text;  // The text of the file.
   uint64_t seed = 1;
   std::vector<ClientSpec> clients;  // Empty: only the monitor asks.
   std::vector<QuerySpec> queries;
@@ -74,7 +74,7 @@ struct QuerySet {
   bool asks_for_symbols() const;
 };
 
-inline constexpr int kConnectionsMax = 4'096;  // Sum over the clients of a set.
+inline constexpr int kConnectionsMax = 4'096;  // Maximum of the sum of ClientSpec::count in a set.
 
 // Loads a built-in set by its name, or a TOML file:
 //

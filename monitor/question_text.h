@@ -32,7 +32,8 @@ class SymbolActivity {
   bool empty() const { return symbols_.empty(); }
   size_t size() const { return symbols_.size(); }
   const std::string& InTurn(uint64_t number) const { return symbols_[number % symbols_.size()]; }
-  // `share`: from 0 up to 1, a share of the total activity. Cost: a binary search.
+  // Returns the symbol at this share of the total activity, from 0 up to 1: with a random share,
+  // symbols are drawn by activity. Cost: a binary search.
   const std::string& ByActivity(double share) const;
 
  private:
@@ -40,12 +41,14 @@ class SymbolActivity {
   std::vector<double> up_to_;         // Cumulative weights.
 };
 
-// Loads a file with a line `SYMBOL,WEIGHT` for each symbol; the default weight is 1. kNotFound;
-// kInvalidArgument with the line; kResourceExhausted beyond 16 MiB.
+// Loads a file with a line `SYMBOL,WEIGHT` for each symbol; the default weight is 1. kNotFound if
+// there is no file; kInvalidArgument, with the line, if a line is wrong; kResourceExhausted if the
+// file has more than 16 MiB.
 absl::StatusOr<SymbolActivity> LoadSymbols(const std::string& path);
 absl::StatusOr<SymbolActivity> ParseSymbols(std::string_view text, std::string_view file_name);
 
-// Reads the same from an rdb's answer to kSymbolsQuery; empty if that has another form.
+// Reads symbols and weights from an rdb's answer to kSymbolsQuery; the result is empty if the
+// answer has another form.
 inline constexpr std::string_view kSymbolsQuery = "select n:count i by sym from trade";
 SymbolActivity SymbolsOf(const Value& answer);
 
@@ -53,12 +56,13 @@ SymbolActivity SymbolsOf(const Value& answer);
 // questions in the same order, independent of time. Threads: one owner.
 class QuestionTexts {
  public:
-  // Both must outlive this.
+  // `set` and `symbols` must outlive this object.
   QuestionTexts(const QuerySet& set, size_t client, const SymbolActivity& symbols);
 
   // Returns the index of the next question in the client's queries.
   size_t Next();
-  // Returns the text of that question; `now_ns` is {end}. Requires symbols if it asks for one.
+  // Returns the text of that question; `now_ns` replaces {end}. Needs symbols if the question asks
+  // for one.
   std::string Text(size_t place, int64_t now_ns);
 
   void Restart();
@@ -72,7 +76,7 @@ class QuestionTexts {
   // Separate generators for the query and the symbol, so that neither affects the other.
   std::mt19937_64 choices_, draws_;
   uint64_t number_ = 0;
-  std::vector<uint64_t> turns_;  // By place: index of the next symbol.
+  std::vector<uint64_t> turns_;  // For each query of the client: index of the next symbol.
 };
 
 }  // namespace tickstack::monitor

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the monitor writes: a CSV row per sample, a progress line, and the summary in three forms.
-// Times in files are in ms with six decimals, which keeps the ns.
+// Formats the monitor's output: a CSV row per sample, a progress line, and the summary in three
+// forms. Times in files are in ms with six decimals, so they are exact to the ns.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -14,12 +14,12 @@
 
 namespace tickstack::monitor {
 
-// The CSV's columns: those of the settings' tables, and of the rdb's statistics in the first
-// sample. They are fixed: statistics that appear later are left out.
+// The CSV of samples. Its columns are for the settings' tables, and for the rdb's statistics in the
+// first sample; statistics that appear later are left out.
 class SampleCsv {
  public:
   SampleCsv(const MonitorSettings& settings, const Sample& first);
-  std::string Header() const;  // With its newline, as every row.
+  std::string Header() const;  // Ends with a newline, as each row does.
   std::string Row(const Sample& sample) const;
 
  private:
@@ -44,7 +44,8 @@ struct Summary {
   std::vector<ClientResult> clients = {};
 };
 std::string SummaryText(const Summary& summary);
-std::string SummaryCsv(const Summary& summary);  // A line per metric and span: whole, last_minute.
+// Has two lines per metric: `whole` and `last_minute`.
+std::string SummaryCsv(const Summary& summary);
 std::string SummaryJson(const Summary& summary);
 // Returns a distribution with its counters, so that those of several monitors can be merged.
 nlohmann::ordered_json DistributionJson(const Histogram& histogram);

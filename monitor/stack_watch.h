@@ -1,7 +1,7 @@
 #pragma once
 
-// What the monitor's page shows of the other processes of the stack: the answers of their
-// statistics functions, once a second. They are asked only while somebody looks at the page.
+// Asks the other processes of the stack for their statistics once a second, for the monitor's page,
+// while somebody has the page open.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ absl::StatusOr<WatchedProcess> ParseWatched(std::string_view text);
 // Threads: the loop's.
 class StackWatch {
  public:
-  // After this time without a call of Json, it disconnects and asks no more.
+  // After this time without a call of Json, it disconnects and stops asking.
   static constexpr int64_t kWantedNs = 5'000'000'000;
 
   StackWatch(wire::EventLoop& loop, std::vector<WatchedProcess> processes);
@@ -51,7 +51,7 @@ class StackWatch {
   const std::vector<WatchedProcess> processes_;
   wire::Timer timer_;
   int64_t wanted_ns_ = 0;                     // When Json was last called, monotonic.
-  std::vector<std::unique_ptr<Link>> links_;  // Empty while nobody looks.
+  std::vector<std::unique_ptr<Link>> links_;  // Empty while nobody has the page open.
 };
 
 }  // namespace tickstack::monitor

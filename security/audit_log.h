@@ -1,7 +1,7 @@
 #pragma once
 
-// The audit log: lines of the process's log that begin with `audit`, whatever the log level except
-// `off`:
+// The audit log: lines of the process's log that begin with `audit`. They are written at every log
+// level except `off`:
 //
 //   audit login user=alice host=10.0.0.5:4242 withheld=0
 //   audit refused user=alice host=10.0.0.5:4242 reason="wrong user or password" withheld=0

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the users file allows a user: the user's own keys together with those of its groups.
+// What the users file allows a user: the rights of the user's own section and of its groups.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@ struct NameSet {
 };
 
 struct Grants {
-  NameSet publish;  // Tables.
-  NameSet query;    // Tables.
+  NameSet publish;  // Tables that the user may publish to.
+  NameSet query;    // Tables that the user may query.
   // The symbols that may be subscribed to, by table. The table `*` stands for every table.
   std::map<std::string, NameSet, std::less<>> subscribe;
   bool metrics = false;  // True: may read /metrics; so may those who administer.
@@ -35,7 +35,7 @@ struct Grants {
 
   // Adds the rights in `other`, but not its limits.
   void AddRights(const Grants& other);
-  // Sets each limit to the smaller one of this and `other`; 0 is no limit.
+  // Sets each limit to the smaller of its own value and the one in `other`; 0 means no limit.
   void TakeLimits(const Grants& other);
 
   // Returns the symbols of a table that the user may subscribe to; empty: none.

@@ -16,8 +16,8 @@
 // ignored. So the time of an answer does not show which users exist, if all hashes cost the same.
 // The hashes that `tickstack user` writes do.
 //
-// The user `stack` has the rights of all others and a random secret of 256 bits, which needs no
-// slow hash and no back-off.
+// The user `stack` has all rights. Its password is a random secret of 256 bits, which needs no slow
+// hash and no back-off.
 //
 // Threads: any.
 
@@ -46,10 +46,10 @@
 namespace tickstack::security {
 
 struct LoginCheckOptions {
-  std::string users;                   // Path of the users file.
-  std::optional<Secret> stack_secret;  // nullopt: the user `stack` cannot log in.
-  int64_t known_ns = 600 * kNsPerSecond;
-  size_t known_max = 1024;    // Passwords in the cache; the oldest ones are dropped.
+  std::string users;                      // Path of the users file.
+  std::optional<Secret> stack_secret;     // nullopt: the user `stack` cannot log in.
+  int64_t known_ns = 600 * kNsPerSecond;  // How long a verified password is in the cache.
+  size_t known_max = 1024;                // Passwords in the cache; the oldest ones are dropped.
   size_t waiting_max = 32;    // Verifications that may wait; further logins are refused.
   size_t waiting_of_one = 8;  // Verifications that may wait for logins from one address.
 };
@@ -94,7 +94,7 @@ class LoginCheck final : public wire::Authenticator {
 
   void CheckStack(const wire::Login& login, const Verdict& verdict);
   std::string KeyOf(const wire::Login& login, std::string_view hash) const;
-  // The functions below need the mutex.
+  // The caller of each following function holds mutex_.
   const std::string& HashOf(std::string_view user) const;
   bool IsKnown(const std::string& key, int64_t now_ns) const;
   const char* Enqueue(wire::Login& login, std::string key, const std::string& address,

@@ -15,10 +15,10 @@
 namespace tickstack::security {
 
 // Bits that a file's mode must not have.
-inline constexpr mode_t kOwnerOnly = 0077;           // Expected: 0600.
-inline constexpr mode_t kOwnerAndGroupReads = 0027;  // Expected: 0600 or 0640.
+inline constexpr mode_t kOwnerOnly = 0077;           // For files with mode 0600.
+inline constexpr mode_t kOwnerAndGroupReads = 0027;  // For files with mode 0600 or 0640.
 
-// Differs between two versions of a file.
+// Identifies a version of a file: two versions have different stamps.
 struct FileStamp {
   int64_t modified_ns = 0;
   int64_t bytes = 0;

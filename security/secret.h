@@ -10,7 +10,7 @@ namespace tickstack::security {
 
 // A copy of some bytes in locked memory between guard pages. Core dumps omit this memory, and it is
 // wiped before it is freed. It is not locked if the limit on locked memory (RLIMIT_MEMLOCK) is too
-// low. Threads: const calls from any.
+// low. Threads: any thread may call const members.
 class Secret {
  public:
   // Ends the process if the memory cannot be allocated.

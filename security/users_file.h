@@ -34,7 +34,7 @@ namespace tickstack::security {
 inline constexpr std::string_view kStackUser = "stack";
 
 struct User {
-  std::string password;  // Its hash.
+  std::string password;  // The hash of the password.
   Grants grants;
   bool operator==(const User&) const = default;
 };

@@ -12,11 +12,11 @@
 
 namespace tickstack {
 
-// One column of a batch. `data` has the bytes of the wire, little-endian:
+// One column of a batch. `data` has its elements as on the wire, little-endian:
 //   fixed width   rows * WidthOf(type) raw elements, at any alignment
 //   kSymbol       rows NUL-terminated names, back to back
 //   kList         rows encoded values (type byte first), back to back; strings are kChar vectors
-// The creator of the view has checked the bytes: they are exactly `rows` elements.
+// Code that creates a view must have checked that `data` has exactly `rows` elements.
 struct ColumnView {
   Type type = Type::kList;
   Attribute attribute = Attribute::kNone;

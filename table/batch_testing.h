@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for tests of tables: batches as they come from the wire, and a snapshot's columns as
-// vectors.
+// Helpers for tests of tables: builds batches as they arrive from the wire, and returns a
+// snapshot's columns as vectors.
 
 #include <cstddef>
 #include <cstdint>

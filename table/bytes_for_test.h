@@ -54,8 +54,8 @@ inline ByteBuffer ReadWholeFile(const std::filesystem::path& path) {
   return ByteBuffer(AsBytes(text));
 }
 
-// Writes random values in both byte orders at once, directly from the format's description: it
-// shares no code with the codec.
+// Writes random values in both byte orders. It follows the format's description and shares no code
+// with the codec.
 class RandomEncoder {
  public:
   explicit RandomEncoder(uint64_t seed) : rng_(seed) {}

@@ -1,20 +1,20 @@
 #pragma once
 
-// The chunk of each row of a column. The chunks of a small table grow with it, so that 100 rows do
-// not take megabytes per column. All later chunks have the same number of rows, so that a chunk of
-// a large table is a whole number of huge pages.
+// Computes which chunk of a column holds a row. The first chunks are small, so that 100 rows do not
+// take megabytes per column. All later ones are full chunks of the same number of rows, which is a
+// whole number of huge pages.
 //
 //   chunk     0        1        2        3         ...  8           9          10
 //   rows from 0        1,024    2,048    4,096     ...  131,072     262,144    524,288
 //   rows      1,024    1,024    2,048    4,096     ...  131,072     262,144    262,144
 //
-// A chunk before the first full one begins at a power of two and has as many rows as there are
-// before it. So the number of a row's chunk is the bit width of row / 1,024, without a look-up, and
-// no row ever moves. Together these chunks have the bytes of one full chunk, so a large table takes
-// as much memory as with full chunks only.
+// A chunk before the first full one begins at a row that is a power of two, and has as many rows as
+// all chunks before it. So the number of a row's chunk is the bit width of row / 1,024, without a
+// look-up, and no row ever moves. The small chunks together have the size of one full chunk, so a
+// large table takes no more memory than with full chunks only.
 //
-// A table that consists of several others in succession has chunks of any sizes; a binary search
-// finds a row's chunk.
+// The layout of several joined tables has chunks of any sizes, and finds a row's chunk by binary
+// search.
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,8 @@
 
 namespace tickstack {
 
-// A value type, cheap to copy; all columns of a table have the same layout. A table of at most
-// 1,024 rows per chunk has chunks of one size only.
+// Cheap to copy. All columns of a table have the same layout. If a full chunk has at most 1,024
+// rows, all chunks have that size.
 class ChunkLayout {
  public:
   struct Chunk {
@@ -34,14 +34,13 @@ class ChunkLayout {
     size_t end_row;
   };
 
-  // `rows_per_chunk`, for a full chunk, is a power of two.
+  // `rows_per_chunk` is the number of rows of a full chunk, a power of two.
   explicit constexpr ChunkLayout(size_t rows_per_chunk)
       : ChunkLayout(std::min(Log2(rows_per_chunk), kFirstShift), Log2(rows_per_chunk)) {}
   // Returns a layout with every row in chunk 0, for data without chunks.
   static constexpr ChunkLayout OneChunk() { return {kLargestShift, kLargestShift}; }
-  // Returns a layout with chunks of any sizes. `begins` has the first row of each chunk, starting
-  // with 0, and then the row after the last one. It ascends, has at least two items, and must
-  // outlive the layout.
+  // Returns a layout with chunks of any sizes. `begins` has the first row of each chunk, in
+  // ascending order from 0, and finally the total number of rows. It must outlive the layout.
   static constexpr ChunkLayout OfBegins(std::span<const size_t> begins) {
     ChunkLayout layout = OneChunk();
     layout.growing_ = SIZE_MAX;  // Makes all chunks use the look-up.
@@ -83,7 +82,7 @@ class ChunkLayout {
   static constexpr size_t Log2(size_t power) {
     return static_cast<size_t>(std::countr_zero(power));
   }
-  // Rows after the last chunk belong to it, as in a chunk that is not full yet.
+  // Rows after the end count as rows of the last chunk.
   constexpr size_t Search(size_t row) const {
     const size_t* const after = std::upper_bound(begins_ + 1, begins_ + begin_count_ - 1, row);
     return static_cast<size_t>(after - begins_) - 1;
@@ -92,7 +91,7 @@ class ChunkLayout {
   size_t first_shift_;
   size_t full_shift_;
   size_t growing_;                  // Number of doubling chunks, from chunk 1 on.
-  const size_t* begins_ = nullptr;  // For chunks of any sizes.
+  const size_t* begins_ = nullptr;  // Set if chunks have any sizes.
   size_t begin_count_ = 0;
 };
 

@@ -4,9 +4,10 @@
 // of a feed nearly ascend, so a condition on time reads only the few chunks that contain its
 // bounds.
 //
-// The writer records a batch's times before it publishes the batch. A reader's values therefore
-// hold for the rows of its snapshot, and perhaps for later rows: `min` and `max` may be wider than
-// necessary, and `ascends` may have become false, but neither is ever wrong for the snapshot.
+// The writer records a batch's times before it publishes the batch. The bounds that a reader gets
+// therefore cover all rows of its snapshot, and perhaps later rows: the range may be wider than
+// necessary, and `ascends` may be false because of a later row, but it is never true for rows that
+// do not ascend.
 //
 // Threads: one writer calls Skip and Note. Any thread may call Of for a chunk in which its snapshot
 // has rows.
@@ -25,12 +26,12 @@ namespace tickstack {
 struct TimeBounds {
   int64_t min_ns;
   int64_t max_ns;
-  bool ascends;  // Each time is at or after the one before it.
+  bool ascends;  // True if each time is at or after the one before it.
 };
 
 class ChunkTimes {
  public:
-  // Excludes the first `chunks` chunks, whose rows were not recorded.
+  // Marks the first `chunks` chunks as not recorded.
   void Skip(size_t chunks) { chunks_.Reserve(chunks); }
 
   // Records the times of rows [row, row + times.size()), which are in one chunk and follow the rows

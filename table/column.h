@@ -5,8 +5,8 @@
 //   chunks    | 0 .. n | n .. 2n | ...        directory: a StableArray, readers take no lock
 //   element   fixed width: the kdb+ element; symbol: SymbolId; list: ItemRef into an arena
 //
-// The values of a list column keep the bytes of the wire, back to back in arena blocks, and each
-// row has the place of its value. A value never crosses a block.
+// The values of a list column keep their encoding from the wire. They are back to back in arena
+// blocks, and each row has the place of its value. A value never crosses a block.
 //
 // In a persistent tier, a column also stores the offsets of its chunks and blocks and the checksum
 // of each chunk. It is restored from a record of about 100 bytes and its table's row count; see
@@ -47,18 +47,19 @@ class Column {
   // writes.
   mem::Medium* medium() const { return tier_->medium(); }
 
-  // Makes room for the bytes of `view` from row `begin_row` on. kInvalidArgument if they do not
-  // match its type and rows, kResourceExhausted if the tier is full. Room that was made before an
-  // error stays for the next batch.
+  // Makes room for the bytes of `view` from row `begin_row` on. kInvalidArgument if the bytes do
+  // not match the view's type and rows, kResourceExhausted if the tier is full. After an error,
+  // room that was already made is kept for the next batch.
   absl::Status Reserve(const ColumnView& view, size_t begin_row);
-  // Writes the rows of a view that Reserve accepted: WriteSymbols for a symbol column, which may
-  // still fail (kInvalidArgument: another number of names), and Write for all others.
+  // Writes the rows of a view that Reserve accepted into a symbol column. kInvalidArgument if it
+  // does not have as many names as rows.
   absl::Status WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols);
-  // With `may_stream`, large parts are written past the caches if the tier streams. Then this
-  // returns true, and the caller must call mem::DrainStreaming before it publishes the rows.
+  // Writes such rows into a column of any other type. With `may_stream`, large parts are written
+  // past the caches if the tier streams. If any were, this returns true, and the caller must call
+  // mem::DrainStreaming before it publishes the rows.
   bool Write(const ColumnView& view, size_t begin_row, bool may_stream);
 
-  // Returns the elements [0, rows) of an existing chunk.
+  // Returns the first `rows` elements of an existing chunk.
   std::span<const std::byte> Elements(size_t chunk, size_t rows) const {
     return {chunks_[chunk], rows * width_};
   }
@@ -66,8 +67,8 @@ class Column {
   const std::byte* Element(size_t row) const { return Place(row); }
   std::span<const std::byte> Item(size_t row) const;
 
-  // Bytes allocated from the tier, as it rounds them. Any thread: a count implies nothing about
-  // other data, so relaxed is enough.
+  // Returns the bytes allocated from the tier, as it rounds them. Any thread may call it. Readers
+  // infer nothing else from the count, so relaxed order is enough.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // ---- In a persistent tier. For the writer only.
@@ -75,15 +76,16 @@ class Column {
   // Adds written rows [begin_row, end_row) to the checksums. Each call begins where the last one
   // ended. Cost: reads the rows once.
   void Sum(size_t begin_row, size_t end_row);
-  // Flushes rows [begin_row, end_row), which Sum has; they are durable with the tier's next commit.
+  // Flushes rows [begin_row, end_row), which Sum must have covered. They become durable with the
+  // tier's next commit.
   void Flush(size_t begin_row, size_t end_row);
-  // Appends the state to a root for Load.
+  // Appends the column's state to a root, from which Load restores it.
   void Save(ByteBuffer& record) const;
   // Restores the first `rows` rows of the saved column into a column without rows. kDataLoss if the
   // tier does not have them. The values must not be used before Verify has returned OK for each of
   // the layout's chunks of `rows` rows.
   absl::Status Load(RecordReader& record, size_t rows);
-  // Compares a chunk of a column that Load restored with its checksum, for the same `rows`.
+  // Compares a chunk that Load restored with its checksum. `rows` is the argument of Load.
   // kDataLoss, with file, offset and rows, if they disagree, or if a value's place is outside of
   // the column's blocks. Cost: reads the chunk once. Threads: any, also several at once.
   absl::Status Verify(size_t chunk, size_t rows) const;
@@ -105,14 +107,15 @@ class Column {
     uint32_t elements = 0;
     uint32_t items = 0;  // Covers the values of a list column, in the order of their rows.
   };
-  // The places of chunks and blocks, and checksums, for the next process.
+  // The places of chunks and blocks, and their checksums, from which the next process restores the
+  // column.
   struct Durable {
     explicit Durable(mem::PersistentTier* of) : tier(of), chunks(of), blocks(of), sums(of) {}
     mem::PersistentTier* const tier;
     DurableList chunks;  // Offsets.
     DurableList blocks;  // See BlockWord.
     DurableList sums;    // One word per chunk whose rows were all written; see SumsWord.
-    Sums last;           // Covers the rows of the chunk after these.
+    Sums last;           // Checksums of the written rows of the next chunk.
   };
 
   ItemRef RefOf(size_t row) const;
@@ -128,7 +131,7 @@ class Column {
   }
   absl::Status ReserveChunks(size_t rows);
   absl::Status ReserveItems(const ColumnView& view);
-  // Allocates memory, whose place is added to `list` if the column is durable.
+  // Allocates memory. If the column is durable, adds the memory's place to `list`.
   absl::StatusOr<std::byte*> Take(size_t bytes, DurableList Durable::* list);
   template <typename WritePart>
   void WriteParts(size_t begin_row, size_t rows, WritePart write_part);

@@ -1,13 +1,13 @@
 #pragma once
 
 // An append-only list of 64-bit words in a persistent tier, for example the places of a column's
-// chunks. Its record in a committed root has what is needed to find the words again.
+// chunks. A record in a committed root says where the words are.
 //
 //   block of 4 KiB  | link to the next block | 511 words |
 //
-// A link is the next block's offset + 1. The record has the number of blocks and of words, and
-// checksums of the links between these blocks and of these words. Links and words after those were
-// not committed: they are ignored, and overwritten later.
+// A link is the next block's offset + 1. The record has the numbers of blocks and words, and the
+// checksums of these words and of the links between these blocks. Later links and words in the
+// blocks were not committed: they are ignored, and overwritten later.
 //
 // Threads: one owner.
 
@@ -35,8 +35,8 @@ class DurableList {
   void Save(ByteBuffer& record) const;
   // Restores a saved list into an empty one. kDataLoss if the tier does not have it.
   absl::Status Load(RecordReader& record);
-  // kResourceExhausted if the tier is full; nothing was appended then. Cannot fail if Reserve made
-  // room for the word. The word is durable with the tier's next commit.
+  // Appends a word, which becomes durable with the tier's next commit. kResourceExhausted, without
+  // any change, if the tier is full; this cannot happen if Reserve made room for the word.
   absl::Status Append(uint64_t word);
   // Makes room for `words` words in total. kResourceExhausted if the tier is full.
   absl::Status Reserve(size_t words);

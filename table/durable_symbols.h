@@ -1,7 +1,7 @@
 #pragma once
 
 // The names of a SymbolTable in a persistent tier, in the order of their numbers: NUL-terminated,
-// back to back, in blocks of 64 KiB. Append-only as the table is, so what was committed before is
+// back to back, in blocks of 64 KiB. Like the table, the blocks only grow, so committed names are
 // never written again.
 //
 // Threads: one owner, the thread that interns.
@@ -26,11 +26,12 @@ class DurableSymbols {
   DurableSymbols(const DurableSymbols&) = delete;
   DurableSymbols& operator=(const DurableSymbols&) = delete;
 
-  // Interns the names that `record` tells of into a table that has none. kDataLoss if they are not
-  // what was saved; then nothing was interned.
+  // Interns the names that `record` refers to. `symbols` must be empty. kDataLoss if they are not
+  // the saved names; some of them may be interned then.
   absl::Status Load(RecordReader& record, SymbolTable& symbols);
-  // Adds the names that came since the last call, and appends the record to a root. What was added
-  // is durable with the tier's next commit. kResourceExhausted if the tier is full: call it again.
+  // Adds the names that were interned since the last call, and appends the record to a root. They
+  // become durable with the tier's next commit. After kResourceExhausted, because the tier is full,
+  // the caller may try again.
   absl::Status Save(const SymbolTable& symbols, ByteBuffer& record);
 
  private:

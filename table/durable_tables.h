@@ -16,16 +16,16 @@
 // Only the root makes the other parts valid: data after the counts in the root was never committed,
 // and is overwritten. So a commit writes the bytes of the new rows and takes about 20 flushes.
 //
-// Every committed byte has a CRC32C, so that a bit that the medium changed is never an answer.
-// Appending rows continues their checksums. Those of a root describe the committed rows only,
-// because the power may fail when later ones have already reached the medium:
+// Every committed byte is covered by a CRC32C, so that a bit that the medium changed is never part
+// of an answer. Appending rows continues their chunk's checksum. The checksum in a root covers the
+// committed rows only, because the power may fail when later rows have already reached the medium:
 //
 //   chunk     | committed rows                  | later rows ... |
 //   checksum  |<- in the root until it is full->|
 //
 // Loading maps the rows, and reads all of them and the index once to compare the checksums, on
-// several threads. If anything disagrees, nothing is used. Row numbers, names and places are
-// checked as well, because they are used as addresses of memory. Rows since the last checkpoint
+// several threads. If any checksum disagrees, no table is restored. Row numbers, names and places
+// are checked as well, because they are used as addresses of memory. Rows since the last checkpoint
 // are indexed again from their columns.
 //
 // The mark is the caller's position in the log after the committed rows. It is stored in the root
@@ -50,7 +50,8 @@ namespace tickstack {
 
 class DurableTables {
  public:
-  static constexpr uint32_t kFormatVersion = 2;  // The root's, with all that it refers to.
+  // Version of the root's format and of all that it refers to.
+  static constexpr uint32_t kFormatVersion = 2;
 
   // The tier must outlive this object and every table.
   explicit DurableTables(mem::PersistentTier* tier);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Formats an element of a fixed-width type, given as little-endian bytes: the common part of the
-// formats of format_value.h. Threads: any.
+// Formats an element of a fixed-width type, which is given as little-endian bytes. All formats of
+// format_value.h use these functions. Threads: any.
 
 #include <cstddef>
 #include <span>
@@ -14,8 +14,8 @@ namespace tickstack {
 
 enum class Finite { kFinite, kNull, kPlus, kMinus };
 
-// Returns whether it is its type's null or an infinity. Booleans, bytes and chars are always
-// finite.
+// Returns whether the element is finite, its type's null, or an infinity. Booleans, bytes and chars
+// are always finite.
 Finite FiniteOf(Type type, std::span<const std::byte> element);
 
 enum class TimeStyle {
@@ -23,11 +23,11 @@ enum class TimeStyle {
   kIso,  // 2013-10-07T09:30:00.123456789
 };
 
-// Returns a finite element without type suffix or quotes.
+// Returns the text of a finite element, without type suffix or quotes.
 std::string ElementText(Type type, std::span<const std::byte> element, TimeStyle style);
 
-// True for a vector or list with an item `i`. A server may send a dictionary whose sides differ in
-// length, or a table with an atom as a column.
+// True if `value` is a vector or list that has an item `i`. This must be checked, because a server
+// may send a dictionary whose sides differ in length, or a table with an atom as a column.
 inline bool HasItem(const Value& value, size_t i) {
   return (value.is_vector() || value.is_list()) && i < value.count();
 }

@@ -14,9 +14,10 @@ namespace tickstack {
 // Appends an escaped text.
 using AppendEscaped = void (*)(std::string& out, std::string_view text);
 
-// Appends a value: text as it is, a null as nothing, anything else as JSON without quotes.
+// Appends a value: a text unchanged except for escaping, nothing for a null, any other value as
+// JSON without quotes.
 void AppendField(std::string& out, const Value& value, AppendEscaped append);
-// Appends item `i` of a vector or list; nothing if there is no such item.
+// Appends item `i` of a vector or list; appends nothing if there is no such item.
 void AppendFieldOf(std::string& out, const Value& column, size_t i, AppendEscaped append);
 
 }  // namespace tickstack

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions from the wire in q's notation: the primitives by number, and whole functions.
+// Writes functions from the wire in q's notation.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tickstack {
 
-// q's names of the primitives by number; empty if q has no name.
+// q's names of the primitives, by their number on the wire; empty if q has no name for one.
 inline constexpr std::array<std::string_view, 45> kUnaryPrimitives = {
     "::",   "flip",  "neg",    "first",  "reciprocal", "where",  "reverse", "null", "group",
     "iasc", "idesc", "string", "",       "count",      "floor",  "not",     "key",  "distinct",
@@ -26,11 +26,13 @@ inline constexpr std::array<std::string_view, 37> kOperatorPrimitives = {
 inline constexpr std::array<std::string_view, 6> kIteratorPrimitives = {"'",  "/",  "\\",
                                                                         "':", "/:", "\\:"};
 
-// Return the source of a lambda, and the name of its namespace without the leading dot.
+// Returns the source of a lambda.
 std::string_view SourceOf(const Value& lambda);
+// Returns the name of a lambda's namespace, without the leading dot.
 std::string_view SpaceNameOf(const Value& lambda);
 
-// Returns a function as q writes it: {x+y}, +, +[1;], +/. Parts that are no functions become `..`.
+// Returns a function as q writes it: {x+y}, +, +[1;], +/. Each part that is not a function becomes
+// `..`.
 std::string FunctionText(const Value& function);
 
 }  // namespace tickstack

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rows of several tables, one table after the other, with the functions of a Snapshot of one
-// table: chunks are numbered through all tables, and so are the rows in their indexes.
+// The rows of several tables, one table after the other, with the functions of a Snapshot. Chunks
+// and rows, also those from the tables' indexes, are numbered consecutively across all tables.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class JoinedSnapshots {
   std::span<const std::byte> ChunkBytes(size_t column, size_t chunk) const;
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
   std::span<const std::byte> Item(size_t column, size_t row) const;
-  // Require that the parts have an index.
+  // Both functions require that the parts have an index.
   Postings RowsOf(SymbolId symbol) const;
   PostingEnds EndsOf(SymbolId symbol) const;
 
@@ -43,7 +43,7 @@ class JoinedSnapshots {
 
   std::vector<Snapshot> parts_;
   std::vector<size_t> part_begins_;  // The first row of each part.
-  std::vector<Place> places_;        // By chunk.
+  std::vector<Place> places_;        // By number of the chunk.
   std::vector<size_t> begins_;       // First rows, for ChunkLayout::OfBegins.
   ChunkLayout layout_ = ChunkLayout::OneChunk();
 };

@@ -6,11 +6,11 @@
 //   hash       | partition: 8 bits | ... | tag: 32 bits |
 //   partition  | tag, row | tag, row | ...     a power of two of slots of 8 bytes, probed linearly
 //
-// Doubling a table of 3 million rows would stop the writer for 50 ms. So there are 256 partitions,
-// which double separately: moving 12,000 rows to new slots takes some 0.1 ms. Since hashes spread
-// evenly, all partitions would be full at the same time; so each has a limit of its own, from 2/5
-// of its slots for the first to 4/5 for the last, and they double one after the other. On average a
-// row takes 15 bytes.
+// If the index were a single hash table, doubling it at 3 million rows would stop the writer for 50
+// ms. Therefore it has 256 partitions, which double separately: moving 12,000 rows to new slots
+// takes some 0.1 ms. Since hashes spread evenly, all partitions would reach the same limit at the
+// same time. So each has its own limit, from 2/5 of its slots for the first partition to 4/5 for
+// the last, and they double one after the other. On average a row takes 15 bytes.
 //
 // Threads: one owner, the writer of the table; any thread may call bytes().
 
@@ -35,14 +35,14 @@ class KeyIndex {
   KeyIndex(const KeyIndex&) = delete;
   KeyIndex& operator=(const KeyIndex&) = delete;
 
-  // Prefetches what Find(hash) will read: in a large table, it is in no cache.
+  // Prefetches the slot that Find(hash) reads first, which in a large index is in no cache.
   void Prefetch(uint64_t hash) const {
     const Partition& partition = partitions_[NumberOf(hash)];
     if (partition.slots != nullptr) __builtin_prefetch(&partition.slots[hash & partition.mask]);
   }
 
-  // Returns the row with this hash for which is_key(row) is true, or kNoRow. Hashes have 64
-  // well-mixed bits.
+  // Returns the row with this hash for which is_key(row) is true, or kNoRow. All 64 bits of a hash
+  // must be well mixed.
   template <typename IsKey>
   uint32_t Find(uint64_t hash, IsKey is_key) const {
     const Partition& partition = partitions_[NumberOf(hash)];
@@ -55,15 +55,15 @@ class KeyIndex {
     }
   }
 
-  // Makes room for these additional hashes. kResourceExhausted if the tier is full; parts that grew
-  // before that stay larger.
+  // Makes room for these additional hashes. kResourceExhausted if the tier is full; partitions that
+  // have grown by then stay larger.
   absl::Status Reserve(std::span<const uint64_t> hashes);
   // Inserts a new key, for which Reserve made room.
   void Insert(uint64_t hash, uint32_t row);
 
-  // Bytes allocated from the tier, as it rounds them.
+  // Returns the bytes allocated from the tier, as it rounds them.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // The medium that callers charge for finding and adding keys; nullptr for real memory.
+  // Returns the medium that callers charge for finding and adding keys; nullptr for real memory.
   mem::Medium* medium() const { return tier_->medium(); }
 
  private:
@@ -91,7 +91,7 @@ class KeyIndex {
 
   mem::Tier* const tier_;
   std::array<Partition, kPartitions> partitions_;
-  std::array<uint32_t, kPartitions> wanted_{};  // Scratch of Reserve.
+  std::array<uint32_t, kPartitions> wanted_{};  // Used within Reserve only.
   std::atomic<size_t> bytes_ = 0;               // Only the writer stores.
 };
 

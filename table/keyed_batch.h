@@ -3,8 +3,8 @@
 // A batch prepared for a keyed table: its columns in the form that the table stores, and a hash of
 // each row's key.
 //
-// Keys are equal if their bits are. To make that agree with equality of floats, -0 becomes 0 and
-// every NaN the null in key columns.
+// Keys are compared bit by bit. To make that agree with equality of floats, key columns store 0 for
+// -0, and the null for every NaN.
 //
 // Threads: one owner. Its buffers are reused from batch to batch.
 
@@ -22,7 +22,7 @@
 
 namespace tickstack {
 
-// Returns the bytes of an element in a keyed table.
+// Returns the size of an element of this type in a keyed table, in bytes.
 size_t StoredWidth(Type type);
 
 inline bool SameElement(const std::byte* a, const std::byte* b, size_t width) {
@@ -33,15 +33,16 @@ inline bool SameElement(const std::byte* a, const std::byte* b, size_t width) {
 
 class KeyedBatch {
  public:
-  // All columns of `schema` must have a width. Both arguments must outlive this.
+  // No column of `schema` may be a list. Both arguments must outlive this object.
   KeyedBatch(const Schema& schema, SymbolTable* symbols);
 
-  // Stages a batch that CheckBatch accepts, and interns its names. Its bytes must stay valid until
-  // the next call. kInvalidArgument, with the column, if its bytes do not match its type and rows.
+  // Stages a batch that CheckBatch accepts, and interns its names. The batch's bytes must stay
+  // valid until the next call. kInvalidArgument, with the column, if its bytes do not match its
+  // type and rows.
   absl::Status Stage(const BatchView& batch);
 
   size_t rows() const { return rows_; }
-  // The elements of a column, each of StoredWidth, at any alignment.
+  // Returns the elements of a column, at any alignment; each has the StoredWidth of its type.
   const std::byte* Elements(size_t column) const { return columns_[column].elements; }
   size_t width(size_t column) const { return columns_[column].width; }
   uint64_t hash(size_t row) const { return hashes_[row]; }

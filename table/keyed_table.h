@@ -1,8 +1,8 @@
 #pragma once
 
-// The rows of a keyed table: a batch is an upsert, as in kdb+. A row with an existing key replaces
-// that row's values in place; a new key's row is appended; of two rows of a batch with the same
-// key, the later one counts.
+// The rows of a keyed table. A batch is an upsert, as in kdb+: a row with an existing key replaces
+// the values of the row with that key in place, and a row with a new key is appended. If two rows
+// of a batch have the same key, the later one counts.
 //
 //   versioned_blocks.h   the columns, which readers see as one batch left them
 //   key_index.h          the row of each key
@@ -14,7 +14,7 @@
 // Cost: some 50 to 100 ns per row in batches, plus, for each changed block, a copy of its columns.
 // A single upserted row pays for a whole block (512 rows: 4 KiB per column of 8 bytes).
 //
-// Threads: one writer; functions that are marked so may be called from any thread.
+// Threads: one writer. The functions under "Any thread" may be called by any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,15 +34,15 @@
 
 namespace tickstack {
 
-// kInvalidArgument, by table and column, if a table of this schema cannot be captured: a keyed
-// table with strings or other nested values, whose old bytes could not be freed.
+// Returns kInvalidArgument, with table and column, for a keyed table with a column of strings or
+// other nested values. It cannot be captured, because the bytes of replaced values could not be
+// freed.
 absl::Status CheckKeyedSchema(const Schema& schema);
 
 class KeyedTable {
  public:
-  // `schema` must be one that CheckKeyedSchema accepts. `tiers` has one tier for each column.
-  // Schema, symbols and tiers must outlive this. `rows_per_block` is a power of two from 64 to
-  // 1,024.
+  // CheckKeyedSchema must accept `schema`. `tiers` has one tier for each column. Schema, symbols
+  // and tiers must outlive this object. `rows_per_block` is a power of two from 64 to 1,024.
   KeyedTable(const Schema& schema, SymbolTable* symbols, std::span<mem::Tier* const> tiers,
              mem::Tier* index_tier, int indexed_column, size_t rows_per_block, size_t rows_max);
 
@@ -85,13 +85,14 @@ class KeyedTable {
 
   // The batch in progress.
   KeyedBatch batch_;
-  std::vector<uint32_t> targets_;        // By row of the batch: its row in the table.
+  std::vector<uint32_t> targets_;        // For each row of the batch: its row in the table.
   std::vector<uint32_t> fresh_;          // Rows of the batch that are the first with a new key.
   std::vector<uint64_t> fresh_hashes_;   // Hashes of fresh_.
   std::vector<SymbolId> fresh_symbols_;  // Symbols of fresh_ in the indexed column.
-  std::vector<uint32_t> fresh_slots_;    // Hashed by key: indices into `fresh_` plus one; 0: empty.
+  // A hash table by key: an index into `fresh_` plus one, or 0 if empty.
+  std::vector<uint32_t> fresh_slots_;
   std::vector<uint32_t> changed_blocks_;  // Blocks with published rows among `targets_`.
-  std::vector<uint32_t> block_change_;    // By block: the last batch that changed it.
+  std::vector<uint32_t> block_change_;    // For each block: the last batch that changed it.
   uint32_t batch_number_ = 0;
 };
 

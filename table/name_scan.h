@@ -1,7 +1,8 @@
 #pragma once
 
-// Finds the end of a run of NUL-terminated names. It is the only part of a batch where every byte
-// must be read, since a symbol vector declares the number of names, not of bytes.
+// Finds the end of a run of NUL-terminated names. Names are the only part of a batch of which every
+// byte must be read to find its end, since a symbol vector declares the number of its names, not of
+// their bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +21,9 @@ inline constexpr size_t kTooFewNames = SIZE_MAX;
 size_t BytesOfNames(std::span<const std::byte> bytes, size_t names);
 
 namespace internal {
-// The definition, and each version that this machine supports; for the test that compares them.
+// Computes the same as BytesOfNames, byte by byte. For the test that compares the two.
 size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names);
+// Returns each version of BytesOfNames that this machine supports. For that test, too.
 using NameScan = size_t (*)(std::span<const std::byte>, size_t);
 std::vector<NameScan> NameScans();
 }  // namespace internal

@@ -22,20 +22,20 @@ inline void WriteTimes(Column& column, std::span<const int64_t> time_ns, size_t 
   column.Write(view, begin_row, false);
 }
 
-// Returns up to `most` times: many within a coarse unit of a clock with base `base_ns`, around its
-// borders, or anywhere, including the end of the clock, nulls and infinities.
+// Returns up to `most` times for a clock with base `base_ns`: many in the same coarse unit, at the
+// borders of units, at the end of the clock, and nulls and infinities.
 inline std::vector<int64_t> TimesForTest(std::mt19937_64& rng, int64_t base_ns, size_t most) {
   std::vector<int64_t> times(rng() % (most + 1));
   const uint64_t kinds = 1 + rng() % 4;
   for (int64_t& ns : times) {
     switch (rng() % kinds) {
-      case 0:  // 4 units, and few distinct times.
+      case 0:  // Few distinct times, in 4 units.
         ns = base_ns + static_cast<int64_t>(rng() % 64 << 11);
         break;
       case 1:  // A border of units, the first included.
         ns = base_ns + static_cast<int64_t>(rng() % 4 << 15) + static_cast<int64_t>(rng() % 3) - 1;
         break;
-      case 2:  // The last unit and what is beyond.
+      case 2:  // The last unit, or later.
         ns = base_ns + (int64_t{UINT32_MAX} << 15) + static_cast<int64_t>(rng() % 8 << 13) - 16'384;
         break;
       default: {

@@ -18,7 +18,7 @@ class RecordReader {
  public:
   explicit RecordReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  // Reads a number. False if the bytes end before the number does; this holds for each function.
+  // Reads a number. Like ReadBytes and ReadText, returns false if the bytes end too early.
   template <typename T>
     requires std::is_arithmetic_v<T>
   bool Read(T* value) {
@@ -27,7 +27,8 @@ class RecordReader {
     rest_ = rest_.subspan(sizeof(T));
     return true;
   }
-  // Reads bytes that AppendBytes wrote. The result points into the bytes of the constructor.
+  // Reads bytes that AppendBytes wrote. The result points into the bytes that were passed to the
+  // constructor.
   bool ReadBytes(std::span<const std::byte>* bytes) {
     uint32_t size = 0;
     if (!Read(&size) || rest_.size() < size) return false;

@@ -19,14 +19,14 @@ struct ColumnSpec {
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
 };
 
-// The shape of one table: its name and columns in order. The first `key_columns` are its key (0:
-// not keyed).
+// The shape of one table: its name and columns in order. The first `key_columns` of them are its
+// key; 0 if the table is not keyed.
 struct Schema {
   std::string table;
   std::vector<ColumnSpec> columns;
   size_t key_columns = 0;
 
-  // Index of a column, or -1.
+  // Returns the index of a column, or -1.
   int Find(std::string_view column) const;
   friend bool operator==(const Schema&, const Schema&) = default;
 };
@@ -43,8 +43,9 @@ std::string FormatSchema(const Schema& schema);
 // Returns the classic tick schema: trade and quote, as in the sample of kdb+tick.
 std::vector<Schema> DefaultSchemas();
 
-// kInvalidArgument with table, column, found and expected unless the batch fits the schema in the
-// number of columns and the type of each. A kList column takes any type.
+// Checks that the batch has the schema's number of columns, and each column the schema's type; a
+// kList column accepts any type. If not, returns kInvalidArgument, with the table, the column, and
+// what was found and expected.
 absl::Status CheckBatch(const Schema& schema, const BatchView& batch);
 
 }  // namespace tickstack

@@ -9,7 +9,8 @@ namespace tickstack {
 
 // An array that grows and never moves: it has segments of 64, 128, 256, ... elements, so that a
 // reader finds an element by its index without a lock while the writer adds more. Elements start
-// value-initialised, in ordinary memory: it is for directories and headers, not for rows.
+// value-initialised. They are in ordinary memory, so use it for directories and headers, not for
+// rows.
 //
 // Threads: one writer calls Reserve. Any thread may use an element once it has learned by an
 // acquire load (of a row count, of an id) that the element is there: that load pairs with the

@@ -17,20 +17,19 @@
 //   coarse(ns) = clamp((ns - base_ns) >> 15, 0, 2^32 - 1)      32.8 us a unit, 39 hours in all
 //
 // Still, every search is exact, because coarse is monotonic: if x <= y then coarse(x) <= coarse(y),
-// and therefore coarse(x) < coarse(y) implies x < y. So two different coarse times decide the order
-// of their times, and postings in order of time are in order of coarse time. Only if a posting's
-// coarse time equals that of the searched time is the order open, and the exact time is read from
-// the time column by row number. A binary search does that at most once, as long as a symbol has
-// less than one row in 33 us. Times out of range (nulls, infinities, the third day) share the first
-// or the last coarse time: searches for them read exact times at each step, and are as correct as
-// others.
+// and therefore coarse(x) < coarse(y) implies x < y. So postings in order of time are also in order
+// of coarse time, and two different coarse times decide the order of two times. Only if a posting's
+// coarse time equals the searched one is the order undecided. Then the exact time is read from the
+// time column, by row number. A binary search does that at most once, as long as a symbol has less
+// than one row in 33 us. Times out of range (nulls, infinities, the third day) share the first or
+// the last coarse time: searches for them read exact times at each step, which is slower but still
+// exact.
 //
-// The base is the midnight before the first timestamp that is appended and not null; timespans have
-// base 0.
+// The base is the midnight before the first non-null timestamp. Timespans have base 0.
 //
 // The writer fills a posting, then stores the symbol's count with release. A reader loads the count
-// with acquire, follows that many postings, and drops those at rows beyond its snapshot: rows
-// ascend, so these are at the end.
+// with acquire, follows that many postings, and drops those of rows beyond its snapshot, which are
+// at the end because row numbers ascend.
 
 #include <algorithm>
 #include <atomic>
@@ -54,19 +53,20 @@
 
 namespace tickstack {
 
-// A run of postings in contiguous memory. Valid as long as the table.
+// A run of postings in contiguous memory. Valid while the table exists.
 struct PostingRun {
   std::span<const uint32_t> rows;    // Ascending row numbers.
   std::span<const uint32_t> coarse;  // The rows' coarse times; empty if the table has no times.
-  // The medium that readers charge for reading them (mem/medium.h); nullptr for real memory.
+  // The medium that readers charge for reading the postings (mem/medium.h); nullptr for real
+  // memory.
   mem::Medium* medium = nullptr;
 };
 
-// Orders postings by time: the clock of their coarse times, and the column of their exact times.
-// Cheap to copy, reentrant, valid as long as the table.
+// Compares postings by time. It has the base of their coarse times, and the column of their exact
+// times. Cheap to copy, reentrant, valid while the table exists.
 class PostingTimes {
  public:
-  // The base while there have been only null times: on this clock every time is 0.
+  // The base as long as all times were null. With it, every coarse time is 0.
   static constexpr int64_t kNoBase = INT64_MAX;
 
   PostingTimes(const Column* exact, int64_t base_ns) : exact_(exact), base_ns_(base_ns) {}
@@ -86,32 +86,32 @@ class PostingTimes {
   void Prefetch(uint32_t row) const { __builtin_prefetch(exact_->Element(row)); }
   // Returns the medium that is charged for reading exact times.
   mem::Medium* medium() const { return exact_->medium(); }
-  // True if coarse times of both have the same meaning.
+  // True if both have the same base, so that their coarse times can be compared.
   bool SameClock(const PostingTimes& other) const { return base_ns_ == other.base_ns_; }
   // What two coarse times imply about the difference of the exact times.
   struct Apart {
     int64_t more_than_ns;
     int64_t less_than_ns;
   };
-  // `then` is at or before `now`. nullopt at the ends of the clock, where coarse times imply
-  // nothing.
+  // Returns bounds of the exact difference; `then` is at or before `now`. nullopt at the ends of
+  // the clock, where coarse times imply nothing.
   static std::optional<Apart> ApartNs(uint32_t now, uint32_t then) {
     if (then == 0 || now == UINT32_MAX) return std::nullopt;
     const auto units = static_cast<int64_t>(now - then);
     return Apart{(units - 1) * (int64_t{1} << kUnitShift),
                  (units + 1) * (int64_t{1} << kUnitShift)};
   }
-  // Postings [begin, end) belong to a run whose times ascend, and none has a later coarse time than
-  // `ns`. Returns the end of those at `ns` or before.
+  // Returns the end of the postings at or before `ns` among [begin, end) of a run. The run's times
+  // must ascend, and none of these postings may have a later coarse time than `ns`.
   size_t EndOfExact(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {
     if (begin == end || run.coarse[end - 1] < CoarseOf(ns)) [[likely]] {
       return end;
     }
     return EndOfTies(run, begin, end, ns);
   }
-  // Return how many postings of a run whose times ascend are before `ns`, and how many are at or
-  // before it. Binary searches.
+  // Returns the number of postings before `ns` in a run whose times ascend. Cost: a binary search.
   size_t CountBefore(const PostingRun& run, int64_t ns) const;
+  // Returns the number of postings at or before `ns`, in the same way.
   size_t CountAtOrBefore(const PostingRun& run, int64_t ns) const;
 
  private:
@@ -131,7 +131,7 @@ struct Postings {
   std::shared_ptr<const void> owner = nullptr;  // Keeps runs alive that are not in the table.
 };
 
-// The first and the last row of a symbol, and its number of rows; if that is 0, the others have no
+// A symbol's number of rows, and its first and last row. If the number is 0, the rows have no
 // meaning.
 struct PostingEnds {
   uint32_t rows = 0;
@@ -142,18 +142,18 @@ struct PostingEnds {
 // Threads: one writer calls Reserve and Append; any thread calls Find.
 class SymbolIndex {
  public:
-  // `times` is the table's column of timestamps or timespans, which must outlive the index;
-  // nullptr: the index has no times.
+  // `times` is the table's column of timestamps or timespans, which must outlive the index; nullptr
+  // for an index without times.
   SymbolIndex(mem::Tier* tier, const Column* times);
   ~SymbolIndex();
   SymbolIndex(const SymbolIndex&) = delete;
   SymbolIndex& operator=(const SymbolIndex&) = delete;
 
-  // Makes room for one posting for each of `ids`, in addition to earlier calls since the last
-  // Append. kResourceExhausted if the tier is full; call Cancel then.
+  // Makes room for one posting for each of `ids`, in addition to the room from earlier calls since
+  // the last Append. kResourceExhausted if the tier is full; call Cancel then.
   absl::Status Reserve(std::span<const SymbolId> ids);
-  // Drops the reservations of these ids, because the batch is refused. Blocks stay for the next
-  // one.
+  // Drops the reservations for these ids when the batch is refused. Reserved blocks are kept for
+  // the next batch.
   void Cancel(std::span<const SymbolId> ids);
   // Adds rows first_row, first_row + 1, ... for reserved ids. `time_ns` has as many elements, or
   // none if the index has no times.
@@ -162,24 +162,25 @@ class SymbolIndex {
   // Returns the postings of `symbol` at rows below `end_row`.
   Postings Find(SymbolId symbol, size_t end_row) const;
 
-  // Returns their ends without following the chain: one cache line, unless the writer has appended
-  // to the symbol since the snapshot.
+  // Returns the first and last of these postings without following the chain. Cost: one cache line,
+  // unless the writer has appended to the symbol since the snapshot.
   PostingEnds EndsOf(SymbolId symbol, size_t end_row) const;
 
-  // Bytes allocated from the tier, as it rounds them. Any thread, as for Column::bytes.
+  // Returns the bytes allocated from the tier, as it rounds them. Any thread, as for Column::bytes.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // ---- In a persistent tier; see symbol_index_save.cc. For the writer only.
 
-  // Appends the state of an index with the first `rows` rows of its table to a root for Load. Makes
-  // the postings durable if enough were added since the last time, or if `whole` is set.
+  // Appends the state of the index to a root, from which Load restores it; `rows` is the number of
+  // rows in the table. Makes a checkpoint of the postings if enough were added since the last one,
+  // or if `whole` is set.
   void Save(ByteBuffer& root, size_t rows, bool whole);
   // Restores the saved state into an empty index, and returns how many of the table's `end_row`
-  // rows it covers. The time column must have its rows already. kDataLoss if the tier lacks the
-  // state, or if its checksums disagree. The workers help to compare these.
+  // rows it covers. The time column must be restored before. kDataLoss if the tier lacks the state,
+  // or if a checksum disagrees. The workers help to compare the checksums.
   absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row, WorkerPool& workers);
-  // Drops what another process added after the last Save, and makes the next Save a checkpoint: the
-  // other process may have overwritten the entries of the last one.
+  // Drops the postings that another process added after the last Save, and makes the next Save a
+  // checkpoint: the other process may have overwritten the entries of the last one.
   void DropAdditions();
 
  private:
@@ -191,7 +192,8 @@ class SymbolIndex {
     uint64_t next;  // See LinkOf.
     // coarse[n], rows[n] follow.
   };
-  // What the writer accesses for a row is one cache line.
+  // The postings of one symbol: one cache line, the only one that the writer accesses for a row
+  // besides its posting.
   struct alignas(64) List {
     std::atomic<uint32_t> count = 0;
     std::atomic<bool> unsorted = false;
@@ -216,8 +218,8 @@ class SymbolIndex {
   uint32_t* RowsOf(Block* block, uint32_t capacity) const {
     return CoarseOf(block) + (times_ == nullptr ? 0 : capacity);
   }
-  // Returns how one block refers to another: by address or, in a persistent tier, whose address
-  // changes between processes, by offset. 0: none.
+  // Returns the link to a block. It is the block's address, or its offset in a persistent tier,
+  // whose address differs between processes. 0 means no block.
   uint64_t LinkOf(const Block* block) const {
     return reinterpret_cast<uintptr_t>(block) - link_base_;
   }
@@ -243,8 +245,8 @@ class SymbolIndex {
   absl::Status LoadList(size_t slot, const Entry& entry);
 
   static constexpr size_t kDoublings = 11;  // Block sizes up to 1 MiB.
-  // Blocks of each size before the next size. For the 8,000 symbols of a Zipf day, one would use
-  // 1.44 times the bytes on average, two use 1.2.
+  // Number of blocks of each size. For the 8,000 symbols of a Zipf day, one block of each size
+  // would take 1.44 times the bytes of the postings on average; two take 1.2 times.
   static constexpr size_t kBlocksPerSize = 2;
   static constexpr size_t kGrowingBlocks = kBlocksPerSize * kDoublings;
 

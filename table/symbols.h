@@ -12,7 +12,8 @@
 namespace tickstack {
 
 using SymbolId = int32_t;
-inline constexpr SymbolId kNullSymbol = INT32_MIN;  // The empty name: 0N, outside of the numbering.
+// The number of the empty name: 0N, which no other name gets.
+inline constexpr SymbolId kNullSymbol = INT32_MIN;
 
 // Numbers names in order of first appearance: 0, 1, 2, ..., as the `sym` file does. Append-only.
 //
@@ -25,8 +26,8 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // Returns the name's number, a new one if it has none yet; kNullSymbol for "". A name ends at its
-  // first NUL. About 5 ns for a known name of up to 8 characters.
+  // Returns the name's number; a name without one gets the next. kNullSymbol for "". A name ends at
+  // its first NUL. About 5 ns for a known name of up to 8 characters.
   SymbolId Intern(std::string_view name);
   // Interns adjacent NUL-terminated names, as many as `ids` has room for, and returns their total
   // bytes; nullopt if `text` ends before the last name does (the names before that are still
@@ -34,7 +35,8 @@ class SymbolTable {
   std::optional<size_t> InternAll(std::span<const std::byte> text, std::span<SymbolId> ids);
 
   std::optional<SymbolId> Find(std::string_view name) const;
-  // The text is valid as long as the table. "" for kNullSymbol and for an unused number.
+  // Returns a text that is valid while the table exists; "" for kNullSymbol and for an unused
+  // number.
   std::string_view NameOf(SymbolId id) const;
   int32_t size() const;
 

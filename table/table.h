@@ -1,8 +1,8 @@
 #pragma once
 
 // A table of today: append-only columns in chunks, a per-symbol index, one writer, and any number
-// of readers without a lock between them. A keyed table takes its batches as upserts, and its rows
-// are in blocks that are replaced: keyed_table.h. The following applies to tables without a key.
+// of readers without a lock between them. A keyed table applies its batches as upserts, and
+// replaces blocks of rows (keyed_table.h). The following applies to tables without a key.
 //
 // All columns of a table have the same ChunkLayout, so a row has the same place in all of them. A
 // column never moves or copies itself. The writer fills bytes beyond the published row count, then
@@ -38,9 +38,9 @@ namespace tickstack {
 class JoinedSnapshots;
 class Table;
 
-// What a query sees of a table: its first `rows()` rows; for a keyed table, the rows as one batch
-// left them. Cheap to copy; any thread. While a snapshot of a keyed table exists, so do the blocks
-// that were replaced since.
+// The rows of a table that a query reads: its first `rows()` rows or, for a keyed table, all rows
+// after some batch. Cheap to copy; any thread. A snapshot of a keyed table keeps the blocks that
+// were replaced since it was taken.
 //
 // A snapshot may also join several tables in succession as if they were one: until an ended day is
 // handed over, an rdb shows its rows followed by those of the next day:
@@ -56,11 +56,12 @@ class Snapshot {
   // Returns the rows of `parts` in order. There must be at least one; all have the same columns and
   // key, the same names (Table::symbols), and either all or none have an index. Row numbers run
   // through all parts. No key may be in two parts; that is not checked. Cost: some ns per chunk;
-  // nothing if only one part has rows. A symbol's rows in all parts but the first are copied on
-  // request, and the order of its times is unknown: this is for the minutes of a hand-over, not
-  // permanent use.
+  // nothing if only one part has rows. RowsOf copies a symbol's row numbers for all parts but the
+  // first, and does not know whether its times ascend. Therefore use it for the minutes of a
+  // hand-over only.
   static Snapshot Join(std::vector<Snapshot> parts);
-  // For several tables: returns the first one that has rows, for properties that all share.
+  // Returns the table. For joined tables, returns the first one that has rows, which has the
+  // properties that all share.
   const Table& table() const { return *table_; }
   const Schema& schema() const;
   size_t rows() const { return rows_; }
@@ -75,11 +76,12 @@ class Snapshot {
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
   size_t chunks() const { return layout().Chunks(rows_); }
-  // Returns the bounds of the times in a chunk of the column `time`, if that has timestamps or
-  // timespans; nullopt for other columns.
+  // Returns the bounds of the times in a chunk, if `column` is the column `time` and has timestamps
+  // or timespans; otherwise nullopt.
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
   // Returns the medium that readers charge for a column's chunks (mem/medium.h); nullptr for real
-  // memory. For several joined tables, which are placed alike, that of the first one.
+  // memory. For joined tables, whose columns are in the same tiers, returns the medium of the first
+  // one.
   mem::Medium* MediumOf(size_t column) const;
   // Returns one encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
@@ -87,8 +89,8 @@ class Snapshot {
   // Returns the rows below rows() with `symbol` in the indexed column, with their times if the
   // table has a column `time` of timestamps or timespans. nullopt if the table has no index.
   std::optional<Postings> RowsOf(SymbolId symbol) const;
-  // Returns the first and the last of them. Cost: one cache line, instead of one for each block of
-  // RowsOf.
+  // Returns the first and the last of the rows that RowsOf returns. Cost: one cache line, while
+  // RowsOf reads one for each block.
   std::optional<PostingEnds> EndsOf(SymbolId symbol) const;
 
  private:
@@ -102,9 +104,9 @@ class Snapshot {
 
 // The tiers of a table's parts. Each tier must outlive the table.
 struct TablePlacement {
-  mem::Tier* columns = nullptr;    // For columns without an entry in `column`.
+  mem::Tier* columns = nullptr;    // Tier of the columns without an entry in `column`.
   std::vector<mem::Tier*> column;  // One per column, or nullptr; may be empty.
-  mem::Tier* index = nullptr;      // nullptr: as `columns`.
+  mem::Tier* index = nullptr;      // nullptr: the index is in `columns`.
 
   mem::Tier* OfColumn(size_t i) const {
     return i < column.size() && column[i] != nullptr ? column[i] : columns;
@@ -112,11 +114,11 @@ struct TablePlacement {
   mem::Tier* OfIndex() const { return index == nullptr ? columns : index; }
 };
 
-// Returns the column that a table of this schema is indexed by, unless its options say otherwise:
-// the symbol column `sym`; in a keyed table only if the key has several columns, since other
-// columns change, and with a single key column each symbol has one row. -1 if there is none.
+// Returns the column by which a table of this schema is indexed if TableOptions::index is set, or
+// -1. It is the symbol column `sym`. In a keyed table, it must be one of several key columns:
+// values of other columns change, and with a single key column each symbol has only one row.
 int IndexedColumn(const Schema& schema);
-// True if it has an index: by that column, or of its keys.
+// True if a table of this schema has an index: by that column, or of its keys.
 bool HasIndex(const Schema& schema);
 
 struct TableOptions {
@@ -137,18 +139,19 @@ struct ColumnTier {
   size_t capacity_bytes;
 };
 
-// Returns the rows of a full chunk of a table whose columns are in these tiers. Chunks of a small
-// tier are small, so that the last ones, which are partly empty, and a refused one are a small part
-// of it: a full chunk of all columns in a tier is at most 1/32 of its capacity. Tiers of at least
-// 32 full chunks (400 MB for the default quotes) have chunks of `rows_per_chunk`.
+// Returns the rows of a full chunk of a table whose columns are in these tiers. It is a power of
+// two and at least 1,024. Above that minimum, one full chunk of each column in a tier takes
+// together at most 1/32 of its capacity. So in a small tier, partly empty chunks waste little, and
+// little is left unused when the tier refuses the next ones. Tiers of at least 32 full chunks (400
+// MB for the default quotes) have chunks of `rows_per_chunk`.
 size_t FittingRowsPerChunk(const Schema& schema, std::span<const ColumnTier> tiers,
                            size_t rows_per_chunk = TableOptions().rows_per_chunk);
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
   // kInvalidArgument: there are no columns; rows_per_chunk or rows_per_block is not a power of two
-  // in its range; some but not all of the table is in a persistent tier; any part of a keyed table
-  // is in one; or CheckKeyedSchema refuses it.
+  // in its range; a part of the table is in a persistent tier and another is not; any part of a
+  // keyed table is in one; or CheckKeyedSchema refuses the schema.
   static absl::StatusOr<std::shared_ptr<Table>> Create(Schema schema, SymbolTable* symbols,
                                                        const TablePlacement& placement,
                                                        const TableOptions& options = {});
@@ -157,9 +160,9 @@ class Table : public std::enable_shared_from_this<Table> {
   // Appends a batch that CheckBatch accepts, or upserts it into a keyed table, and publishes it:
   // all of its rows become visible at once. kInvalidArgument as in CheckBatch, or if a column's
   // bytes do not match its type and rows; kResourceExhausted if a tier or the table is full. After
-  // an error no row of the batch becomes visible, and the table remains usable; new names may have
-  // got numbers. Writer thread only. Cost: one pass over each column's bytes; an intern per symbol;
-  // two accesses to a symbol's index header per row.
+  // an error, no row of the batch becomes visible, and the table remains usable, but new names may
+  // have been interned. Writer thread only. Cost: one pass over each column's bytes; an intern per
+  // symbol; two accesses to a symbol's index header per row.
   absl::Status Append(const BatchView& batch);
 
   Snapshot TakeSnapshot() const;  // Any thread.
@@ -167,24 +170,24 @@ class Table : public std::enable_shared_from_this<Table> {
   const Schema& schema() const;
   const SymbolTable& symbols() const;
   int indexed_column() const;  // -1 if there is none.
-  bool has_index() const;      // True if it has an index by a column, or of keys.
-  // Bytes allocated from tiers, as they round them. Any thread.
-  size_t bytes() const;  // Sum of the following.
+  bool has_index() const;      // True if the table has an index: by a column, or of its keys.
+  // Each returns bytes allocated from tiers, as these round them. Any thread.
+  size_t bytes() const;  // Sum for all columns and the index.
   size_t column_bytes(size_t column) const;
   size_t index_bytes() const;  // 0 without an index.
 
   // ---- In a persistent tier; durable_tables.h has the overview. Writer thread only.
 
-  // True if all of it is in one persistent tier.
+  // True if the whole table is in one persistent tier.
   bool durable() const;
-  // Flushes the rows since the last Save, and what their index needs if that is due or
-  // `whole_index` is set; appends to a root what Load needs.
+  // Flushes the rows since the last Save, and appends the table's state to a root, from which Load
+  // restores it. Also makes a checkpoint of the index if one is due or `whole_index` is set.
   void Save(ByteBuffer& root, bool whole_index);
-  // Drops what another process added after the last Save (PersistentTier::Reclaim).
+  // Drops the rows that another process added after the last Save (PersistentTier::Reclaim).
   void DropAdditions();
-  // Restores the table of a record, and compares all of it with its checksums. kDataLoss, with
-  // file, offset, column and rows, if the tier lacks it or it is damaged. The workers help with
-  // the checksums.
+  // Restores the table that Save recorded, and compares all of it with its checksums. kDataLoss,
+  // with file, offset, column and rows, if the tier lacks a part or a part is damaged. The workers
+  // help to compare the checksums.
   static absl::StatusOr<std::shared_ptr<Table>> Load(RecordReader& root, SymbolTable* symbols,
                                                      mem::PersistentTier* tier,
                                                      const TableOptions& options,

@@ -56,8 +56,8 @@ inline constexpr int16_t kInfinityShort = std::numeric_limits<int16_t>::max();
 inline constexpr uint32_t kNullRealBits = 0xffc00000u;
 inline constexpr uint64_t kNullFloatBits = 0xfff8000000000000u;
 
-// Returns the bytes of one element of a fixed-width type; 0 for symbols, lists and types that are
-// not of vectors.
+// Returns the size of one element of a fixed-width type, in bytes; 0 for symbols, lists, and types
+// that no vector has.
 constexpr size_t WidthOf(Type type) {
   switch (type) {
     case Type::kBoolean:
@@ -100,7 +100,7 @@ constexpr size_t WidthOf(Type type) {
 }
 
 constexpr bool IsFixedWidth(Type type) { return WidthOf(type) != 0; }
-// True if a vector can have the type: 1 to 19, without 3, which does not exist.
+// True if a vector can have the type: 1 to 19, except 3, which does not exist.
 constexpr bool IsVectorType(Type type) { return IsFixedWidth(type) || type == Type::kSymbol; }
 // True if elements are floating-point numbers.
 constexpr bool IsFloating(Type type) {
@@ -110,7 +110,7 @@ constexpr bool IsFloating(Type type) {
 // Returns the letter that q's meta shows for a vector of the type, one of `b g x h i j e f c s p m
 // d z n u v t`; ' ' for all other types.
 char LetterOf(Type type);
-// Returns the type with this letter; nullopt if there is none, and for ' '.
+// Returns the type with this letter; nullopt if there is none, also for ' '.
 std::optional<Type> TypeOfLetter(char letter);
 std::string_view NameOf(Type type);  // Such as "timestamp", "list" or "table".
 

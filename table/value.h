@@ -25,12 +25,12 @@
 
 namespace tickstack {
 
-// A vector of names in one allocation: NUL-terminated texts back to back, as on the wire, and their
-// ends.
+// A vector of names. All texts are in one string, NUL-terminated and back to back as on the wire; a
+// second vector has their ends.
 class SymbolVector {
  public:
   SymbolVector() = default;
-  // `text` has one NUL for each of `ends`, just before it.
+  // Each of `ends` is the position after a name's NUL in `text`, which has no other NULs.
   SymbolVector(ScratchString text, ScratchVector<size_t> ends)
       : text_(std::move(text)), ends_(std::move(ends)) {}
   SymbolVector(std::initializer_list<std::string_view> names) {
@@ -42,10 +42,9 @@ class SymbolVector {
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
     return std::string_view(text_).substr(begin, ends_[i] - begin - 1);
   }
-  // `name` must not contain NUL: on the wire, the rest would be another name, so the text ends
-  // there.
+  // Appends a name up to its first NUL, if it has one: on the wire, the rest would be another name.
   void push_back(std::string_view name) { AppendName(name.substr(0, name.find('\0'))); }
-  // The same for a name from a symbol table, which contains no NUL.
+  // Appends a name that contains no NUL, such as one from a symbol table.
   void AppendName(std::string_view name) {
     text_.append(name);
     text_.push_back('\0');
@@ -55,7 +54,7 @@ class SymbolVector {
     ends_.reserve(names);
     text_.reserve(text_bytes);
   }
-  std::string_view text() const { return text_; }  // As on the wire.
+  std::string_view text() const { return text_; }  // Returns all names as on the wire.
   friend bool operator==(const SymbolVector& a, const SymbolVector& b) {
     return a.text_ == b.text_;
   }
@@ -83,7 +82,7 @@ class Value {
   static Value Timespan(int64_t ns) { return Atom(Type::kTimespan, ns); }
   static Value Date(int32_t days) { return Atom(Type::kDate, days); }
   static Value Symbol(std::string_view name);
-  // `type` is fixed-width and T has its width.
+  // `type` must have a fixed width, which T must have, too.
   template <typename T>
   static Value Atom(Type type, T value) {
     TS_CHECK(sizeof(T) == WidthOf(type));
@@ -93,7 +92,8 @@ class Value {
   }
   static Value AtomFromBytes(Type type, std::span<const std::byte> element);
 
-  // Vectors. `elements` are raw little-endian bytes, a multiple of the type's width.
+  // Vectors. `elements` has raw little-endian bytes; their number is a multiple of the type's
+  // width.
   static Value Vector(Type type, ByteBuffer elements, Attribute attribute = Attribute::kNone);
   template <typename T>
   static Value Vector(Type type, std::span<const T> elements) {
@@ -111,19 +111,20 @@ class Value {
   // Compound.
   static Value List(std::vector<Value> items, Attribute attribute = Attribute::kNone);
   static Value Dict(Value keys, Value values);
-  // `columns` has one vector or list per name, of equal counts.
+  // `columns` has one vector or list for each name; all have the same count.
   static Value Table(SymbolVector names, std::vector<Value> columns,
                      Attribute attribute = Attribute::kNone);
-  // keys and values are tables (kTable) of equal counts.
+  // `keys` and `values` are tables (kTable) with the same number of rows.
   static Value KeyedTable(Value keys, Value values) {
     return Dict(std::move(keys), std::move(values));
   }
-  // A dict or table (98, 99, 127) from its two parts on the wire; their contents are not checked.
+  // A dictionary or table (98, 99, 127) from its two parts on the wire, whose contents are not
+  // checked.
   static Value Pair(Type type, Attribute attribute, Value keys, Value values);
   static Value Error(std::string_view text);
   // A function (100 to 112) as its bytes on the wire, type byte first, little-endian.
   static Value Function(ByteBuffer bytes);
-  // `space` is the name of its namespace without the leading dot.
+  // `space` is the name of the function's namespace, without the leading dot.
   static Value Lambda(std::string_view source, std::string_view space = "");
 
   Value(const Value& other);
@@ -153,8 +154,8 @@ class Value {
   // The element type of an atom or vector; kList, kTable, kDict... for the rest.
   Type type() const { return static_cast<Type>(is_atom() ? -code_ : code_); }
 
-  // Elements of a vector or list, rows of a table, entries of a dict; 1 for an atom or anything
-  // else.
+  // Returns the number of elements of a vector or list, rows of a table, or entries of a dict; 1
+  // for any other value.
   size_t count() const;
 
   // Typed access. The caller must have checked the type: a mismatch is a TS_CHECK.
@@ -165,7 +166,7 @@ class Value {
     std::memcpy(&value, std::get<Scalar>(data_).data(), sizeof(T));
     return value;
   }
-  // Elements of a fixed-width vector, or the one element of an atom.
+  // Returns the elements of a fixed-width vector, or the one element of an atom.
   std::span<const std::byte> elements() const;
   template <typename T>
   std::span<const T> span() const {
@@ -185,7 +186,8 @@ class Value {
   // Returns the columns of a table. Tables from a codec or from Table() have a list of columns,
   // whose lengths and kinds are not checked.
   const std::vector<Value>& columns() const;
-  const Value* FindColumn(std::string_view name) const;  // For a table; nullptr if there is none.
+  // For a table; nullptr if it has no such column.
+  const Value* FindColumn(std::string_view name) const;
   std::span<const std::byte> function_bytes() const;
 
   friend bool operator==(const Value& a, const Value& b);

@@ -21,12 +21,13 @@ struct ValueParts {
   bool ends_with_nul = false;
   size_t children = 0;  // A list's items, or a pair's keys and values.
 
-  // Returns the bytes without the children.
+  // Returns the value's encoded size without its children, in bytes.
   size_t bytes() const { return head_bytes + raw.size() + (ends_with_nul ? 1 : 0); }
   std::span<const std::byte> head_span() const { return std::span(head).first(head_bytes); }
 };
 
-// A vector or list of more than kCountMax elements is a TS_CHECK. Cost: O(1).
+// Returns the parts of a value. A vector or list of more than kCountMax elements fails a TS_CHECK.
+// Cost: O(1).
 ValueParts PartsOf(const Value& value);
 const Value& ChildOf(const Value& value, size_t i);
 

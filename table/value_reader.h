@@ -1,7 +1,7 @@
 #pragma once
 
-// The grammar of an encoded kdb+ value, once. Every reader of such bytes is made of this one: sizes
-// and checks (table/walk.h), values (table/codec.h), items of nested columns (table/encoded.h), and
+// The grammar of an encoded kdb+ value. All code that reads such bytes uses this reader: sizes and
+// checks (table/walk.h), values (table/codec.h), items of nested columns (table/encoded.h), and
 // upds (wire/upd.h).
 //
 // A value is a type byte and what follows from it:
@@ -17,13 +17,14 @@
 //    106..112 derived   value
 //    -128     error     text NUL
 //
-// Its head is all of that up to the values in it. So a vector is one head, and (`a; 1 2) is three:
+// A value's head is everything before the values that it contains. So a vector is one head, and
+// (`a; 1 2) is three:
 //
 //   00 00 02 00 00 00 | f5 61 00 | 07 00 02 00 00 00  1...  2...
 //   inner_values 2      0          0
 //
-// No count is trusted further than the bytes go, so the cost is bounded by the bytes: the smallest
-// item of a list has two.
+// A count larger than the bytes can hold is found when the bytes end, so the cost is proportional
+// to the bytes, not to the count.
 
 #include <array>
 #include <cstddef>
@@ -43,24 +44,26 @@ namespace tickstack {
 enum class ReadOutcome : uint8_t {
   kWhole,
   kEndsEarly,  // The bytes end before the value does.
-  kBad,        // No bytes that could follow make it a value; see ValueReader::problem().
+  kBad,        // It is not a value, whatever bytes follow; see ValueReader::problem().
 };
 
 template <typename Byte>
 struct ValueHead {
   int8_t code = 0;
   Attribute attribute = Attribute::kNone;
-  bool counted = false;       // A vector or a list.
-  size_t count = 1;           // Its elements or items.
-  uint64_t inner_values = 0;  // Values that follow the head and belong to it. At most INT32_MAX.
-  std::span<Byte> elements;   // Atoms, vectors, errors: elements, or names with NULs.
+  bool counted = false;  // True for a vector or a list.
+  size_t count = 1;      // Number of its elements or items; 1 for other values.
+  // Number of values that it contains, which follow the head. At most INT32_MAX.
+  uint64_t inner_values = 0;
+  // For atoms, vectors and errors: the elements, or the names with their NULs.
+  std::span<Byte> elements;
 };
 
-// kWire: as values travel. kStored: in files, where the attribute may be any byte.
+// kWire: a value in a message. kStored: a value in a file, where the attribute may be any byte.
 enum class ValueSource : uint8_t { kWire, kStored };
 
-// Reads forward. A template over the constness of its bytes: constant bytes are little-endian;
-// mutable ones are big-endian, and every number is turned round as it is passed.
+// Reads forward. Constant bytes are little-endian. Mutable bytes are big-endian, and the reader
+// converts each number to little-endian in place when it passes it.
 //
 // After kBad and kEndsEarly nothing more may be read. Allocates nothing.
 template <typename Byte, ValueSource kSource = ValueSource::kWire>
@@ -68,7 +71,7 @@ class ValueReader {
  public:
   using Head = ValueHead<Byte>;
 
-  // Problems name bytes from `place` on.
+  // `place` is added to the byte offsets in problem().
   explicit ValueReader(std::span<Byte> bytes, size_t place = 0) : bytes_(bytes), place_(place) {}
 
   size_t offset() const { return offset_; }
@@ -76,16 +79,18 @@ class ValueReader {
   size_t left() const { return bytes_.size() - offset_; }
   bool at_end() const { return left() == 0; }
   std::span<Byte> From(size_t begin) const { return bytes_.subspan(begin, offset_ - begin); }
-  // The text for kBad.
+  // Returns the description of the problem after kBad.
   std::string problem() const {
     return fmt::format("byte {}: {}", place_ + bad_offset_,
                        fmt::format(fmt::runtime(bad_), bad_numbers_[0], bad_numbers_[1],
                                    bad_numbers_[2], fmt::arg("what", bad_what_)));
   }
 
-  // The type byte that comes next; 0 at the end, where whatever reads it then fails.
+  // Returns the next type byte without passing it; 0 at the end of the bytes, where every further
+  // read fails.
   int8_t PeekCode() const { return at_end() ? int8_t{0} : static_cast<int8_t>(bytes_[offset_]); }
-  // The type byte that comes next must be `code`.
+  // Checks that the next type byte is `code`, without passing it. `what` describes the expected
+  // value in problem().
   ReadOutcome Require(int8_t code, const char* what) {
     if (at_end()) return ReadOutcome::kEndsEarly;
     if (PeekCode() == code) return ReadOutcome::kWhole;
@@ -93,7 +98,7 @@ class ValueReader {
     return Bad(offset_, "type {}, expected {} ({what})", PeekCode(), code);
   }
 
-  // The head of the value that comes next.
+  // Reads the head of the next value.
   ReadOutcome TakeHead(Head* head) {
     if (at_end()) return ReadOutcome::kEndsEarly;
     const int8_t code = PeekCode();
@@ -117,7 +122,7 @@ class ValueReader {
     return TakeOtherHead(head);
   }
 
-  // An atom, which is less work than its head.
+  // Reads the next value, which must be an atom. Faster than TakeHead.
   ReadOutcome TakeAtom(Type* type, std::span<Byte>* element) {
     if (at_end()) return ReadOutcome::kEndsEarly;
     const int8_t code = PeekCode();
@@ -137,7 +142,7 @@ class ValueReader {
     if (bytes == kTooFewNames) return ReadOutcome::kEndsEarly;
     return Take(bytes, taken);
   }
-  // `count` elements of a vector, or the one of an atom.
+  // Reads `count` elements of a vector, or the one element of an atom.
   ReadOutcome TakeElements(Type type, size_t count, std::span<Byte>* taken) {
     if (type == Type::kSymbol) return TakeNames(count, taken);
     const size_t width = WidthOf(type);
@@ -169,8 +174,8 @@ class ValueReader {
     return ReadOutcome::kWhole;
   }
 
-  // For readers that check more than the grammar: always kBad. `format` has as many places as there
-  // are numbers, three at most.
+  // Records a problem and returns kBad, also for callers that check more than the grammar. `format`
+  // has a place for each of `numbers`, of which there are at most three.
   template <typename... Numbers>
   [[gnu::cold, gnu::noinline]] ReadOutcome Bad(size_t offset, const char* format,
                                                Numbers... numbers) {
@@ -212,7 +217,7 @@ class ValueReader {
     return TakeCount(&head->count);
   }
 
-  // A list, table, dictionary, function or error; its type byte has been taken.
+  // Reads the head of a list, table, dictionary, function or error after its type byte.
   ReadOutcome TakeOtherHead(Head* head) {
     const int8_t code = head->code;
     if (code == 0) {
@@ -245,7 +250,7 @@ class ValueReader {
     return outcome;
   }
 
-  // The type byte that was taken last.
+  // Returns kBad for the type byte `code`, which was read last.
   ReadOutcome BadType(int8_t code) {
     const bool is_enumeration = code >= 20 && code <= 76;
     return Bad(offset_ - 1,
@@ -257,7 +262,8 @@ class ValueReader {
   std::span<Byte> bytes_;
   size_t place_;
   size_t offset_ = 0;
-  // The problem, as the parts of its text: readers are copied.
+  // The parts of the problem's text. They are not joined before problem() is called, since readers
+  // are copied.
   size_t bad_offset_ = 0;
   const char* bad_ = "";
   std::array<int64_t, 3> bad_numbers_ = {};

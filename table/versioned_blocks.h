@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows that change in place while others read them: the columns of a keyed table, in blocks of
-// which a reader keeps the version that it saw.
+// The columns of a keyed table, whose rows change while other threads read them. They are divided
+// into blocks, and a reader keeps the versions of the blocks that it saw.
 //
 //   view    rows | root: a pointer per leaf     one per published batch, while it is held
 //   leaf    a piece per column of 32 blocks     in ordinary memory
@@ -26,17 +26,17 @@
 //            the old view's taken = old & 48 bits         low bits; nobody takes it from here on
 //            later: returned.load(acquire) == taken (4)   all of them are done: it is not held
 //
-// (3) before (1): the acquire load of (1) reads what (3), or a fetch_add after it, stored; both
-// belong to the release sequence headed by (3), so a reader sees everything written before its view
-// was published. (2) before (4): the counter changes only by read-modify-writes, so the load that
-// finds it equal to `taken` follows all of their releases; what the writer then frees or refills
-// has no readers. A reader does two atomic additions and never waits, whatever the writer does. The
-// writer never waits for readers: held blocks stay on a list that it checks with each batch. Only
-// the writer allocates and frees, so no reader ever takes a tier's lock.
+// (3) before (1): the acquire load of (1) reads a value that (3), or a fetch_add after it, stored;
+// both belong to the release sequence headed by (3), so a reader sees everything written before its
+// view was published. (2) before (4): the counter changes only by read-modify-writes, so the load
+// that finds it equal to `taken` follows all of their releases; what the writer then frees or
+// refills has no readers. A reader does two atomic additions and never waits, whatever the writer
+// does. The writer never waits for readers: held blocks stay on a list that it checks with each
+// batch. Only the writer allocates and frees, so no reader ever takes a tier's lock.
 //
-// Memory: the rows once, and for each held view the pieces replaced since. What a finished query
-// held is freed with the next batch. Roots and leaves (8 bytes per piece) are in ordinary memory
-// and do not count in bytes().
+// Memory: the rows once and, for each held view, the pieces that were replaced since it was
+// published. Pieces that only a finished query held are freed with the next batch. Roots and leaves
+// (8 bytes per piece) are in ordinary memory and do not count in bytes().
 //
 // Threads: one writer. Any thread may call Pin and bytes, and use and drop what Pin returns.
 
@@ -57,7 +57,7 @@ namespace tickstack {
 
 class VersionedBlocks;
 
-// The rows as one batch left them. Immutable, any thread.
+// The rows after one batch. Immutable, any thread.
 class BlockView {
  public:
   size_t rows() const { return rows_; }
@@ -86,7 +86,7 @@ class VersionedBlocks {
   // of them with each batch. At most 2^16.
   static constexpr size_t kViewsMax = size_t{1} << 13;
 
-  // Every block has `layout`'s rows. The tiers must outlive this.
+  // Every chunk of `layout` is a block. The tiers must outlive this object.
   VersionedBlocks(const ChunkLayout& layout, std::span<const ColumnPlace> columns);
   // No view may be held.
   ~VersionedBlocks();
@@ -95,37 +95,38 @@ class VersionedBlocks {
 
   // ---- Any thread.
 
-  // Returns the newest view, and keeps `owner` while it is held. Cost: one atomic addition, and one
+  // Returns the newest view, which also keeps `owner` alive. Cost: one atomic addition, and one
   // allocation for the pointer.
   std::shared_ptr<const BlockView> Pin(std::shared_ptr<const void> owner) const;
   const ChunkLayout& layout() const { return layout_; }
-  // Bytes allocated from the tier for one column, as it rounds them, including copies and what
-  // views hold.
+  // Returns the bytes allocated from the tier for one column, as it rounds them, including copies
+  // and the pieces that views hold.
   size_t bytes(size_t column) const {
     return columns_[column].bytes.load(std::memory_order_relaxed);
   }
-  // Returns the medium that readers charge for a column's pieces; nullptr for real memory. Copies
-  // are charged here.
+  // Returns the medium that readers charge for a column's pieces; nullptr for real memory.
+  // VersionedBlocks itself charges its copies.
   mem::Medium* medium(size_t column) const { return columns_[column].place.tier->medium(); }
 
   // ---- For the writer. A batch is Reserve, Install, writes through Piece, Publish.
 
-  // Makes room for rows below `end_row`, and copies the blocks whose published rows will change,
-  // each named once. kResourceExhausted: a tier is full, or kViewsMax views are held; there are no
-  // copies then, and room that was made stays.
+  // Makes room for rows below `end_row`, and for copies of `changed_blocks`: the blocks whose
+  // published rows will change, each of them once. kResourceExhausted if a tier is full, or if
+  // kViewsMax views are held; then there is no room for copies, and room for rows is kept.
   absl::Status Reserve(std::span<const uint32_t> changed_blocks, size_t end_row);
-  // Frees the copies that Reserve made.
+  // Frees the room for copies that Reserve made.
   void Cancel();
-  // Replaces the blocks by their copies for the writer.
+  // Copies the blocks for which Reserve made room. From then on, Piece returns the copies.
   void Install();
-  // Returns the writer's elements of a column in a block. Published elements may be written in
-  // changing columns of installed blocks, and unpublished ones anywhere.
+  // Returns the elements of a column in a block, for writing. Rows that are published may be
+  // written only in the copies that Install installed, and only in columns that change; other rows
+  // may be written in any block.
   std::byte* Piece(size_t column, size_t block) const {
     return draft_[block / kLeafBlocks][SlotOf(column, block)];
   }
-  // Makes the writes, and rows below `rows`, visible at once.
+  // Publishes a view with all writes and with the rows below `rows`.
   void Publish(size_t rows);
-  // Frees what no view needs any more. Reserve and Publish also do that.
+  // Frees the pieces that no view needs any more. Reserve and Publish also do that.
   void Reclaim();
 
  private:
@@ -177,10 +178,9 @@ class VersionedBlocks {
   std::vector<std::byte*> copies_;       // Pieces of copied_blocks_, for changing columns only.
   size_t view_count_ = 0;
   std::vector<uint32_t> free_views_;
-  std::vector<uint32_t>
-      held_views_;  // Replaced ones that were held when last looked at; ascending.
+  std::vector<uint32_t> held_views_;  // Replaced views that were held at the last check; ascending.
   std::vector<Garbage> garbage_;
-  size_t garbage_held_ = 0;  // Leading entries that a held view had at the last look.
+  size_t garbage_held_ = 0;  // Number of leading entries that a view held at the last check.
 };
 
 }  // namespace tickstack

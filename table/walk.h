@@ -1,7 +1,7 @@
 #pragma once
 
-// A whole value in one walk: where it ends, and whether it is well-formed. For the codec and the
-// reader of upds; codec.h is the way in for others.
+// Finds the end of a value, and checks that it is well-formed, in one pass. Used by the codec and
+// the reader of upds; other code uses codec.h.
 
 #include <cstddef>
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace tickstack {
 
-// Moves past the value that comes next and checks all of it: what the grammar says, and what
-// codec.h refuses beyond that. The value sits at `depth` (1: a whole body); only at depth 1 may it
-// be an error (type 0x80).
+// Moves past the next value and checks all of it: against the grammar, and for everything else that
+// codec.h refuses. `depth` is 1 for a whole body, and higher for a value inside another. Only at
+// depth 1 may the value be an error (type 0x80).
 ReadOutcome WalkValue(ValueReader<const std::byte>& reader, int depth);
 
-// Returns the bytes of the first value of `bytes`. kInvalidArgument also if they end before it
-// does.
+// Returns the size of the first value of `bytes`. kInvalidArgument if it is not well-formed, or if
+// the bytes end before the value does.
 absl::StatusOr<size_t> WalkWholeValue(std::span<const std::byte> bytes);
 
 }  // namespace tickstack
