@@ -322,13 +322,14 @@ bool Print(const std::string& text) {
   return written;
 }
 
-// Returns an error for each reason why an rdb with these rows would not do.
-std::vector<absl::Status> ProblemsOf(const RdbReport& report) {
+// Returns an error for each reason why an rdb with these rows would not do. `must_fit`: that they
+// do not fit is such a reason, since somebody asked.
+std::vector<absl::Status> ProblemsOf(const RdbReport& report, bool must_fit) {
   std::vector<absl::Status> problems = {report.numa_status};
   for (const TierReport& tier : report.tiers) {
     problems.push_back(tier.status);
     const TierVerdict verdict = tier.verdict();
-    if (verdict.fit != Fit::kTooSmall) continue;
+    if (verdict.fit != Fit::kTooSmall || !must_fit) continue;
     problems.push_back(ResourceExhausted("{}", TextOf(verdict, tier.options)));
   }
   return problems;
@@ -361,15 +362,16 @@ int PrintReports(const TiersOptions& options, const PlannedRows& rows,
   Json json = {{"rows", rows.of_others}, {"rdbs", Json::array()}};
   std::string text;
   int exit_code = EXIT_SUCCESS;
+  const bool must_fit = !options.rows.empty();
   for (const RdbReport& report : reports) {
     json["rdbs"].push_back(JsonOf(report));
     text += (text.empty() ? "" : "\n") + TextOf(report);
-    for (const absl::Status& problem : ProblemsOf(report)) {
+    for (const absl::Status& problem : ProblemsOf(report, must_fit)) {
       if (problem.ok()) continue;
       exit_code = TiersFailed(Annotate(problem, fmt::format("rdb {}", report.name)), EXIT_FAILURE);
     }
   }
-  if (const absl::Status machine = CheckMachine(reports); !machine.ok()) {
+  if (const absl::Status machine = CheckMachine(reports); must_fit && !machine.ok()) {
     exit_code = TiersFailed(machine, EXIT_FAILURE);
   }
   return Print(options.json ? json.dump(2) + "\n" : text) ? exit_code : EXIT_FAILURE;

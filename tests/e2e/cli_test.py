@@ -237,7 +237,7 @@ class UpTest(stack.StackTest):
         stack.wait_until(lambda: running.count("quote") > 0, 60, "rows")
         log = running.log_text()
         self.assertEqual([], re.findall(r"(?m)^\S+ [WE] .*", log))
-        of_up = re.findall(r"(?m)^\S+ I up .*", log)
+        of_up = re.findall(r"(?m)^\S+ I stack .*", log)
         self.assertIn(f" ready processes={len(running.pids)} page=http://127.0.0.1:{running.port('rdb')}/", of_up[-1])
         self.assertEqual(0, running.stop(), running.log_text())
 
