@@ -1,8 +1,7 @@
 #pragma once
 
-// Tests that are pairs of an expression and its result as Show() writes it; a result `'x` is the
-// error x. They are evaluated over the sample tables, in a process that has `.u` like a
-// tickerplant.
+// Tests that consist of an expression and its expected result, as TestEnvironment::Ask returns it.
+// The environment has the sample tables, and values in `.u` like those of a tickerplant.
 
 #include <gtest/gtest.h>
 

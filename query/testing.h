@@ -1,6 +1,6 @@
 #pragma once
 
-// Helpers for the tests of this folder: values as text, and an environment of captured tables.
+// Helpers for the tests of this folder: values as text, and an environment with tables.
 
 #include <cstdint>
 #include <map>
@@ -42,9 +42,9 @@ class TestEnvironment : public Environment {
   // schema; empty: `name`.
   void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64,
                     std::string_view schema_name = "");
-  // Combines captured tables into one, row after row.
+  // Adds a captured table that has the rows of the captured tables `parts`, in that order.
   void JoinTables(std::string_view name, std::vector<std::string> parts);
-  // Adds a table of a database on disk.
+  // Adds a stored table.
   void AddStored(std::string_view name, std::shared_ptr<const StoredTable> table);
   void SetValue(std::string_view name, Value value);
 
@@ -73,8 +73,8 @@ class TestEnvironment : public Environment {
   std::map<std::string, Value, std::less<>> values_;
 };
 
-// Adds trade and quote of two symbols over four minutes, captured as `trade` and `quote`, and the
-// same rows as values named `vtrade` and `vquote`.
+// Adds trades and quotes of two symbols over four minutes: as captured tables `trade` and `quote`,
+// and as values `vtrade` and `vquote`.
 void AddSampleTables(TestEnvironment& environment);
 
 }  // namespace tickstack::query

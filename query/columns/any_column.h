@@ -1,9 +1,10 @@
 #pragma once
 
 // Columns as queries read them: a captured column (chunks of a table), a stored one (files of
-// partitions), or the vector of a Value. A
-// Slice is a column at some rows, which nobody has copied yet: aggregates and conditions read it
-// block by block where it lies, and only what a result really needs is copied (late
+// partitions), or the vector of a Value.
+//
+// A Slice is a column at some rows. It is a reference, not a copy: aggregates and conditions read
+// the column in place, block by block, and only the elements of the result are copied (late
 // materialisation).
 
 #include <algorithm>
@@ -32,26 +33,27 @@
 
 namespace tickstack::query {
 
-// Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows. The files
-// of a stored column are open.
+// Cheap to copy. Reentrant: a column is immutable, or a snapshot of a column that only grows. The
+// files of a stored column are already open.
 class AnyColumn {
  public:
   // `vector` is a vector or a list.
   explicit AnyColumn(Value vector);
-  // A vector that is shared, such as an item of a list.
+  // `vector` may have other owners, such as a list whose item it is.
   explicit AnyColumn(std::shared_ptr<Value> vector);
   AnyColumn(std::shared_ptr<const Snapshot> snapshot, size_t index);
   explicit AnyColumn(std::shared_ptr<const StoredColumn> stored);
 
   Type type() const;    // A vector type, or kList.
-  size_t rows() const;  // Below 2^32 - 1 where row numbers are used.
+  size_t rows() const;  // Code that uses 32-bit row numbers needs fewer than 2^32 - 1 rows.
   bool captured() const { return snapshot_ != nullptr; }
   const Snapshot& snapshot() const { return *snapshot_; }  // For a captured column.
-  size_t index() const { return index_; }  // In the table, of a captured or stored column.
-  const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is another one.
+  // Position in the table, for a captured or stored column.
+  size_t index() const { return index_; }
+  const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is not stored.
   const Value* value() const { return value_.get(); }           // nullptr: captured or stored.
   const std::shared_ptr<Value>& shared_value() const { return value_; }
-  // True if symbols are numbers in symbols(): for a captured or stored column.
+  // True for a captured or stored column: its symbols are numbers in symbols().
   bool has_ids() const { return value_ == nullptr; }
   const SymbolTable& symbols() const {
     return captured() ? snapshot_->table().symbols() : stored_->symbols();
@@ -59,12 +61,13 @@ class AnyColumn {
   // True if an index has the rows of each symbol, for all rows of the column's table.
   bool indexed() const;
 
-  // True if the elements are in memory, so that Chunk() can return them. Those of some stored
-  // columns are made block by block (stored_column.h); ForEachBlock works for all columns.
+  // True if the elements are in memory, so that Chunk() can return them. The elements of other
+  // stored columns are computed block by block (stored_column.h); ForEachBlock works for all
+  // columns.
   bool direct() const { return stored_ == nullptr || stored_->direct(); }
-  // The elements of chunk `chunk` of a direct column: T is the C++ type of the elements, SymbolId
-  // for symbols with ids. The vector of a Value is one chunk. Those of a stored column may be
-  // unverified: call Verify for the rows that are read.
+  // Returns the elements of a chunk of a direct column. T is the C++ type of the elements: SymbolId
+  // for symbols with ids. The vector of a Value is one chunk. The elements of a stored column may
+  // be unverified: call Verify for the rows that are read.
   template <typename T>
   std::span<const T> Chunk(size_t chunk) const {
     if (captured()) return snapshot_->Chunk<T>(index_, chunk);
@@ -72,8 +75,8 @@ class AnyColumn {
     const std::span<const std::byte> raw = stored_->Elements(chunk);
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
-  // Compares the rows' bytes on the disk with their checksums before they are read by Chunk(): see
-  // StoredColumn::Verify. OK for columns that are not stored.
+  // Compare the bytes of rows with their checksums: see StoredColumn::Verify. To be called before
+  // these rows are read by Chunk(). OK for columns that are not stored.
   absl::Status Verify(size_t row, size_t end_row) const {
     return stored_ == nullptr ? absl::OkStatus() : stored_->Verify(row, end_row);
   }
@@ -83,8 +86,8 @@ class AnyColumn {
   absl::Status VerifyAt(std::span<const uint32_t> rows) const {
     return stored_ == nullptr ? absl::OkStatus() : stored_->VerifyAt(rows);
   }
-  // The medium that readers charge for the elements of Chunk() (mem/medium.h); nullptr for real
-  // memory.
+  // The simulated medium of the elements of Chunk(), to which readers report their accesses
+  // (mem/medium.h); nullptr for real memory.
   mem::Medium* medium() const { return captured() ? snapshot_->MediumOf(index_) : nullptr; }
   // The rows of each chunk.
   ChunkLayout layout() const {
@@ -96,9 +99,10 @@ class AnyColumn {
   std::optional<Value> Release() &&;
 
   std::string_view SymbolAt(size_t row) const;  // For a symbol column that is not stored.
-  SymbolId IdAt(size_t row) const;              // For a captured one, which the caller charges.
-  // Returns an atom, or an item of a kList column. `type` for an item that queries cannot use, such
-  // as a function.
+  // For a captured symbol column. The caller reports the access to medium().
+  SymbolId IdAt(size_t row) const;
+  // Returns an atom, or an item of a kList column. Errors: `type` for an item that queries cannot
+  // use, such as a function.
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
@@ -113,7 +117,7 @@ struct Slice {
   AnyColumn column;
   std::shared_ptr<const RowSet> rows;
 
-  // Returns all rows of a vector or list.
+  // Returns a slice with all items of a vector or list.
   static Slice Of(Value vector);
 
   Type type() const { return column.type(); }
@@ -135,14 +139,15 @@ struct Block {
   }
 };
 
-// Calls f over items [begin, end) of the slice in order. T as in AnyColumn::Chunk. Cost: no copy
-// for a range of rows, one gather into the cache for scattered rows; one call for each block of
-// some thousand bytes, or for each chunk. A task of a parallel step may call it.
+// Calls f for blocks that together are items [begin, end) of the slice, in order. T as in
+// AnyColumn::Chunk. Cost: no copy for a range of rows of a direct column; other rows are copied
+// into the cache first. A block has some thousand bytes, or is a part of a chunk. A task of a
+// parallel step may call this function.
 template <typename T>
 absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget,
                           absl::FunctionRef<void(const Block<T>&)> f);
 
-// The same over all items.
+// Calls f for blocks that together are all items of the slice.
 template <typename T>
 absl::Status ForEachBlock(const Slice& slice, const Budget& budget,
                           absl::FunctionRef<void(const Block<T>&)> f) {

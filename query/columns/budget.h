@@ -16,12 +16,12 @@ namespace tickstack::query {
 // charges back: intermediate values count like the result, so no expression can hold more than the
 // limit.
 //
-// Threads: charges are the evaluation's own thread's. The const members may be called from the
-// tasks of a parallel step (parallel.h), during which nobody charges.
+// Threads: only the evaluation's own thread charges. The tasks of a parallel step (parallel.h) may
+// call the const members, and the evaluation's thread does not charge while they run.
 //
-// With a scratch memory, each charge is one block. Blocks below kLargeBlockBytes and lists stay in
-// DRAM and have a separate bound, so that a large scratch memory does not let a query use up the
-// DRAM.
+// With a scratch memory, each charge is one block. Blocks below kLargeBlockBytes, and lists, stay
+// in DRAM. They have a separate bound, so that a query with a large scratch memory cannot use up
+// the DRAM.
 class Budget {
  public:
   // A number of bytes, and how many of them are in DRAM even with a scratch memory.
@@ -30,8 +30,8 @@ class Budget {
     size_t dram_bytes = 0;
   };
 
-  // On destruction, gives back everything that was charged during its lifetime. For steps whose
-  // temporaries do not outlive them, such as an iteration over groups or blocks of rows.
+  // On destruction, gives back everything that was charged during its lifetime. For a step whose
+  // temporaries are freed when it ends, such as the evaluation of one group or block of rows.
   class Temporaries {
    public:
     explicit Temporaries(Budget& budget) : budget_(budget), before_(budget.charged_) {}
@@ -52,7 +52,8 @@ class Budget {
     ~Level() { --budget_.levels_; }
     Level(const Level&) = delete;
     Level& operator=(const Level&) = delete;
-    absl::Status Check() const;  // `stack` if it is one too many.
+    // `stack` if there are more than Limits::max_levels, or the thread's stack is almost full.
+    absl::Status Check() const;
 
    private:
     Budget& budget_;
@@ -63,29 +64,30 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // `limit` if `bytes` more than everything charged so far would exceed the bound.
+  // Charges one block. `limit` if the sum of all charges would exceed the bound.
   absl::Status Charge(size_t bytes);
-  // `limit` as well if count * width does not fit.
+  // Charges one block of count * width bytes. `limit` also if the product overflows.
   absl::Status Charge(size_t count, size_t width);
-  // Charges several blocks that have been built already.
+  // Charges several blocks that exist already.
   absl::Status Charge(Amount amount);
-  // The items of a list, `count` Values, which stay in DRAM.
+  // Charges the items of a list: `count` Values, which stay in DRAM.
   absl::Status ChargeItems(size_t count);
 
-  // The same for memory that is kept across steps until it is replaced, such as a variable:
-  // Temporaries does not give it back.
+  // Charges memory that is kept over several steps, such as the value of a variable. Only Release
+  // gives it back, not Temporaries. `limit` as for Charge.
   absl::Status Hold(Amount amount);
   void Release(Amount amount) {
     held_.bytes -= amount.bytes;
     held_.dram_bytes -= amount.dram_bytes;
   }
 
-  // `stop` if the deadline and the processor time are exceeded, or the request was cancelled.
+  // `stop` if the request was cancelled, or if its time is over (Limits::deadline and
+  // processor_time).
   absl::Status CheckTime() const;
 
   int max_depth() const { return limits_.max_depth; }
   size_t max_text_bytes() const { return limits_.max_text_bytes; }
-  WorkerPool* workers() const { return limits_.workers; }  // nullptr: run alone.
+  WorkerPool* workers() const { return limits_.workers; }  // nullptr: no other thread helps.
   ScratchMemory* scratch() const { return limits_.scratch; }
 
  private:
@@ -96,7 +98,7 @@ class Budget {
   size_t LeftDramBytes() const;
 
   const Limits& limits_;
-  const int64_t began_at_;  // ThreadProcessorNs(), if that is limited.
+  const int64_t began_at_;  // ThreadProcessorNs() at the start; 0 without Limits::processor_time.
   Amount charged_;
   Amount held_;
   int levels_ = 0;

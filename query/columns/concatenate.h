@@ -6,7 +6,7 @@
 
 namespace tickstack::query {
 
-// Concatenates the items of a list's items, as `,/` does. Cost: that of the copy.
+// Joins the items of a list into one list, as `,/` does. Cost: a copy of all items.
 absl::StatusOr<Value> Raze(Value x, Budget& budget);
 
 // Returns x,y.

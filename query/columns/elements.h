@@ -77,8 +77,8 @@ bool IsNullElement(Type type, const T& element) {
   }
 }
 
-// A vector that is written in place: it has room for `count` elements, and the caller writes them
-// all.
+// A vector that is written in place. It has room for `count` elements, and the caller writes all of
+// them.
 template <typename T>
 class VectorWriter {
  public:
@@ -99,8 +99,8 @@ class VectorWriter {
 // Returns the null of a type: an atom, or the empty list for kList.
 Value NullOf(Type type);
 Value EmptyVector(Type type);
-// Returns the item for a position outside a list, as in q: the null of its first item's type, or
-// the empty vector of it.
+// Returns what q gives for a position outside a list. It depends on the list's first item: the null
+// of its type for an atom, else an empty vector, list or table of the same kind.
 Value MissingItem(const std::vector<Value>& list);
 
 // Returns item `i` of a vector or list: an atom, or whatever the list holds. i < count().
@@ -110,7 +110,7 @@ Value ItemAt(const Value& list, size_t i);
 Value Collapse(std::vector<Value> items);
 Value Collapse(ScratchVector<Value> items);  // A result that stays a list moves into DRAM.
 
-// Returns the bytes of a fixed-width vector that has no other owner, to write them in place.
+// Returns the bytes of a fixed-width vector for writing. The vector must have no other owner.
 inline std::span<std::byte> MutableElements(Value& vector) {
   TS_CHECK(vector.is_vector());
   const std::span<const std::byte> bytes = vector.elements();
@@ -120,21 +120,23 @@ inline std::span<std::byte> MutableElements(Value& vector) {
 // Returns a vector of one item; for a value that is not an atom, a list of one item.
 Value Enlist(Value item);
 
-// Returns the item `count` times.
+// Returns `count` copies of the item as a vector or list.
 Value Repeat(const Value& item, size_t count);
 
-// Selects items of a vector or list, in any order and number; kNoItem gives the type's null.
+// Returns the items of a vector or list at the positions, in their order. Positions may repeat;
+// kNoItem gives the type's null.
 inline constexpr uint32_t kNoItem = UINT32_MAX;
 Value TakeItems(const Value& list, std::span<const uint32_t> positions);
 
-// Compares two items of one vector: -1, 0, 1 (nulls first, names by byte). 0 for lists, which have
-// no order.
+// Compares two items of one vector and returns -1, 0 or 1. Nulls come first, and names are compared
+// by their bytes. Returns 0 for a list.
 int CompareItems(const Value& vector, size_t a, size_t b);
 
-// q's match `~`: same type and items, floats within comparison tolerance. Ignores attributes.
+// True if a and b match as in q's `~`: they have the same type and items. Floats are compared with
+// tolerance, and attributes are ignored.
 bool Match(const Value& a, const Value& b);
 
-// |a-b| <= 2^-43 * max(|a|, |b|), nulls equal each other (code.kx.com/q/basics/precision).
+// True if |a-b| <= 2^-43 * max(|a|, |b|), or both are null (code.kx.com/q/basics/precision).
 bool TolerantlyEqual(double a, double b);
 
 // Returns the approximate number of bytes that a value holds.

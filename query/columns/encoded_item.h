@@ -9,11 +9,12 @@
 namespace tickstack::query {
 
 // Builds the value of one item of a nested column from its bytes in the table: a type byte and the
-// data, little-endian (code.kx.com/q/kb/serialization). Takes atoms, vectors, lists, dictionaries
-// and tables; `type` for functions, which queries cannot use.
+// data, little-endian (code.kx.com/q/kb/serialization). An item may be an atom, vector, list,
+// dictionary or table.
 //
-// The bytes were checked when they arrived; they are checked again here, because the bytes of a
-// table must never end the process: kDataLoss if they end too early.
+// Errors: `type` for a function, which queries cannot use; kDataLoss if the bytes end too early.
+//         The bytes were checked when they arrived. They are checked again, because no content of a
+//         table may crash the process.
 absl::StatusOr<Value> DecodeItem(std::span<const std::byte> bytes);
 
 }  // namespace tickstack::query

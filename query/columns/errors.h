@@ -1,7 +1,7 @@
 #pragma once
 
-// Errors as q names them. Each is a Status that carries the text q would signal as a payload, so
-// that it survives being returned through many calls, and a message that says what was found.
+// Errors by their names in q. An error is a Status whose payload is the signal, the text that q
+// reports, and whose message says what was found.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,8 @@
 
 namespace tickstack::query {
 
-// `signal` is sent to the client; the status's message is `signal: detail`.
+// Returns an error with a signal, which is sent to the client. The status's message is
+// `signal: detail`.
 absl::Status QError(absl::StatusCode code, std::string_view signal, std::string_view detail);
 
 #define TS_Q_ERROR_MAKER(Name, code, signal)                                       \
@@ -33,26 +34,26 @@ TS_Q_ERROR_MAKER(StackError, absl::StatusCode::kResourceExhausted, "stack")
 TS_Q_ERROR_MAKER(StopError, absl::StatusCode::kResourceExhausted, "stop")
 #undef TS_Q_ERROR_MAKER
 
-// A text that is not valid q. `signal` is what q reports: the unclosed bracket, or a misplaced
-// token. The status has `position`, a byte offset in that text.
+// The error of a text that is not valid q. `signal` is what q reports: the unclosed bracket, or the
+// misplaced token. The error has `position`, a byte offset in that text.
 absl::Status ParseError(std::string_view signal, size_t position, std::string_view detail);
 
-// A feature outside the subset: `nyi: token`.
+// The error of a feature outside the subset: `nyi: token`.
 absl::Status NyiError(std::string_view token);
 
-// A name without a value: the signal is the name itself, as in q.
+// The error of a name without a value. Its signal is the name itself, as in q.
 absl::Status NameError(std::string_view name);
 
-// Returns what reading a file returned, but with the query's `limit` if the process reached a
-// bound.
+// Returns the result of reading a file. kResourceExhausted, a bound of the process, becomes the
+// query's error `limit`.
 template <typename T>
 absl::StatusOr<T> OrLimit(absl::StatusOr<T> of_file) {
   if (of_file.status().code() != absl::StatusCode::kResourceExhausted) return of_file;
   return LimitError("{}", Message(of_file.status()));
 }
 
-// Runs f() with its large blocks in `scratch` (nullptr: malloc). If that is full, returns `limit:
-// scratch memory NAME is full`.
+// Runs f() with its large blocks in `scratch`, or from malloc if that is nullptr. If `scratch` is
+// full, returns `limit: scratch memory NAME is full`.
 template <typename F>
 auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
   return InScratch(scratch, std::move(f), [&](const absl::Status& full) {
@@ -61,15 +62,16 @@ auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
   });
 }
 
-// The position of an error is the byte offset of the token at fault in the text of the request. An
-// error keeps the first position that it gets: that of the innermost expression.
+// Adds a position to an error: the byte offset of the token at fault in the text of the request. An
+// error that has a position keeps it, because it is that of the innermost expression.
 absl::Status AtPosition(absl::Status status, size_t position);
-// For an error in another text, whose offsets mean nothing in the text of the request.
+// Removes the position of an error in another text than that of the request.
 absl::Status WithoutPosition(absl::Status status);
+// Returns nullopt if the error has no position.
 std::optional<size_t> PositionOf(const absl::Status& status);
 
-// Returns the text of an error as it is sent after byte 0x80: `type`, `length`, `rank`, `nyi: wj`,
-// `limit`, `stop`, a name without a value... For an error that has no signal: its whole message.
+// Returns the text of an error as it is sent to the client after byte 0x80: its signal, such as
+// `type` or `nyi: wj`; for an error without a signal, its message.
 std::string QErrorText(const absl::Status& status);
 
 }  // namespace tickstack::query

@@ -5,9 +5,9 @@
 //
 //   number  2 0 2 1 ...   ->   text  | CIB | IBM | AIG |    ->   "AIG" "IBM" "AIG" "CIB" ...
 //
-// A name of less than 16 bytes is copied as 16 bytes, and the next name overwrites the surplus: no
-// call and no branch depends on a length. The bound is memory: 8 bytes for each item's end, and its
-// text, are written once, by all threads.
+// A name of less than 16 bytes is copied as 16 bytes, and the next name overwrites the surplus, so
+// no call and no branch depends on a length. The cost is that of writing memory: for each item, its
+// text and the 8-byte position of its end. All threads write.
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,8 @@
 
 namespace tickstack::query {
 
-// Names by their numbers 0, 1, 2... Borrows the texts of names of 16 bytes and more.
+// Names, with numbers 0, 1, 2... in the order of Add. Borrows the texts of long names (16 bytes and
+// more).
 class NumberedNames {
  public:
   static constexpr size_t kBytes = 32;  // Bytes to charge for each name.
@@ -40,8 +41,8 @@ class NumberedNames {
 
   struct Name {
     std::array<char, kShort> text;  // The first bytes, then NULs.
-    const char* whole;
-    size_t bytes;  // With its NUL.
+    const char* whole;              // The caller's text.
+    size_t bytes;                   // With its NUL.
   };
   static_assert(sizeof(Name) == kBytes);
 
@@ -51,7 +52,7 @@ class NumberedNames {
   ScratchVector<Name> names_;
 };
 
-// Copies the names at `positions` of a symbol vector in the same way; kNoItem: the empty name.
+// Returns the names at `positions` of a symbol vector, with the empty name for kNoItem.
 absl::StatusOr<Value> CopyNames(const Value& vector, std::span<const uint32_t> positions,
                                 Budget& budget);
 

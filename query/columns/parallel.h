@@ -1,14 +1,15 @@
 #pragma once
 
-// Runs a step of an evaluation on several threads: it is cut into tasks, which `Limits::workers`
-// help with. Everything around a parallel step runs on one thread:
+// Runs a step of an evaluation on several threads: the step is divided into tasks, which the
+// evaluation's thread and the threads of `Limits::workers` run. The rest of an evaluation runs on
+// one thread. The rules for tasks:
 //
-// - Its memory is charged before it begins, on the evaluation's thread. A task sees the budget as
-//   const: it can check the time, but it cannot charge.
-// - Each task allocates from the evaluation's scratch memory. If that is full, the task fails, and
-//   so do the step and the query; the other threads leave nothing half done.
-// - A task neither uses the Environment, which knows one thread, nor writes what another task
-// reads.
+// - The evaluation's thread charges the memory of all tasks before they begin. A task has a const
+//   budget: it can check the time, but it cannot charge.
+// - Each task allocates from the evaluation's scratch memory. If that is full, the task, the step
+//   and the query fail.
+// - A task does not use the Environment, which one thread may call.
+// - A task does not write anything that another task reads.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,10 +25,10 @@ inline size_t ParallelThreads(const Budget& budget) {
   return 1 + (budget.workers() == nullptr ? 0 : budget.workers()->threads());
 }
 
-// Calls f(task), which returns an absl::Status, once for each task below `tasks`. The first error
-// ends the step and is returned; so are a full scratch memory, and `stop` if the time is over
-// before a task begins. Tasks should take at least 100 us, and there should be several for each
-// thread, since another query may occupy some threads.
+// Calls f(task), which returns an absl::Status, once for each task number below `tasks`. An error
+// ends the step and is returned. Errors: those of f, `limit` if the scratch memory is full, and
+// `stop` if the time is over when a task begins. Tasks should take at least 100 us each, and there
+// should be several for each thread, because another query may occupy some threads.
 template <typename F>
 absl::Status ParallelTasks(const Budget& budget, size_t tasks, F f) {
   const auto task_in_scratch = [&](size_t task) {
@@ -43,9 +44,9 @@ absl::Status ParallelTasks(const Budget& budget, size_t tasks, F f) {
   return absl::OkStatus();
 }
 
-// Calls f(begin, end), which returns an absl::Status, for ranges that together are [0, n). Each but
-// the last has `step` items, whatever the number of threads. So a result that depends on the cuts
-// (such as the rounding of a sum) does not depend on the machine.
+// Calls f(begin, end), which returns an absl::Status, for ranges that together are [0, n). All but
+// the last have `step` items, whatever the number of threads. So a result that depends on the
+// ranges, such as the rounding of a sum, is the same on every machine.
 template <typename F>
 absl::Status ParallelRanges(const Budget& budget, size_t n, size_t step, F f) {
   return ParallelTasks(budget, (n + step - 1) / step,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads items of a slice whose rows are a range, piece by piece: for kernels that read several
-// direct columns side by side, whose chunks differ.
+// direct columns side by side, since the chunks of these columns may begin at different rows.
 
 #include <cstddef>
 #include <span>

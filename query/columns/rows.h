@@ -6,8 +6,8 @@
 //   several ranges, such as the rows of a symbol in the partitions of a stored table
 //   ascending row numbers in runs of contiguous memory
 //
-// A run points into a table's index, so that `where sym=` copies nothing, or into memory that the
-// set owns.
+// A run points into a table's index, so that `where sym=` copies nothing; or into memory that the
+// set owns or keeps alive.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ class RowSet {
   static RowSet FromRows(ScratchVector<uint32_t> ascending_rows);
   // Ranges must ascend; empty ones are dropped, and adjacent ones are merged.
   static RowSet FromRanges(std::span<const disk::RowRange> ranges);
-  // Points into the index: valid as long as the table.
+  // The set points into the index, so it is valid as long as the table.
   static RowSet FromPostings(const Postings& postings);
   // Borrows row numbers; `owner` keeps them alive.
   static RowSet Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<const void> owner);
@@ -43,7 +43,8 @@ class RowSet {
   // returns an absl::Status; an error ends the loop. The set must have several ranges.
   template <typename F>
   absl::Status EachRange(size_t begin, size_t end, F f) const;
-  size_t begin_row() const { return begin_row_; }  // Only if is_range().
+  // The range of rows. Only if is_range().
+  size_t begin_row() const { return begin_row_; }
   size_t end_row() const { return begin_row_ + (is_range() ? count_ : 0); }
   // True if the set is every row below `rows`.
   bool IsAllOf(size_t rows) const { return is_range() && begin_row_ == 0 && count_ == rows; }
@@ -54,9 +55,9 @@ class RowSet {
   bool has_sorted_times() const { return times_.has_value(); }
   const PostingTimes& times() const { return *times_; }  // Only if has_sorted_times().
 
-  // Row number of the i-th row. Cost: O(runs), O(log ranges).
+  // Returns the row number of the i-th row. Cost: O(runs), or O(log ranges).
   size_t At(size_t i) const;
-  // Returns the first `n` rows after the first `skip`.
+  // Skips the first `skip` rows and returns the next `n`.
   RowSet Slice(size_t skip, size_t n) const;
   // Returns the rows whose time is in [first_ns, last_ns], by binary search. Only if
   // has_sorted_times().
@@ -85,7 +86,7 @@ class RowSet {
   size_t count_ = 0;
   ScratchVector<PostingRun> runs_;
   ScratchVector<RangeAt> ranges_;
-  std::optional<PostingTimes> times_;  // Set only if they ascend and there are runs.
+  std::optional<PostingTimes> times_;  // The times of the runs; set only if they ascend.
   std::shared_ptr<const void> owner_;
 };
 
@@ -114,13 +115,13 @@ void EachRangeOf(const RowSet& rows, F f) {
 }
 
 // Collects ascending row numbers in blocks that never move. A growing vector would touch three
-// times the memory, and fresh pages cost more than the kernel that fills them. Blocks start small,
-// because there may be a builder for each part of a table.
+// times the memory, and the first access to a page costs more than computing the numbers. The first
+// blocks are small, because there may be a builder for each part of a table.
 class RowSetBuilder {
  public:
   void Append(std::span<const uint32_t> ascending_rows);
   RowSet Finish() &&;
-  // Returns the rows of several builders, each after those of the previous one.
+  // Returns the rows of all parts in the order of `parts`.
   static RowSet Join(std::vector<RowSetBuilder> parts);
 
  private:

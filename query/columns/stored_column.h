@@ -1,12 +1,12 @@
 #pragma once
 
 // A column of a stored table over the parts that a query reads. Each part is a chunk. Its elements
-// are those of a mapped file, or are computed block by block:
+// are in a mapped file, or are computed block by block:
 //
-//   names          positions in a domain of the database become numbers in its symbol table, which
-//                  all domains share: 8 bytes a row are read, and nothing is kept
-//   partition      the same value for every row of a part
-//   nulls          of a column that a part does not have
+//   symbols            the file has positions in a domain of the database, 8 bytes per row; they
+//                      become numbers in the symbol table that all domains share, and are not kept
+//   partition column   the same value for every row of a part
+//   missing column     a null for every row of a part that does not have the column
 
 #include <cstddef>
 #include <cstdint>
@@ -26,13 +26,13 @@
 
 namespace tickstack::query {
 
-// Immutable; any thread. Elements are those of AnyColumn::Chunk: SymbolId for names.
+// Immutable; any thread. The elements have the C++ types of AnyColumn::Chunk: SymbolId for symbols.
 class StoredColumn {
  public:
-  // Opens the column in every part, several at a time. Errors: those of the first file that is
-  // damaged or of another type; `limit` if the process has no mappings left, or no memory to
-  // decompress into. Cost: some system calls per part. Compressed files are decompressed, and the
-  // result is held as long as this object exists.
+  // Opens the column in every part, several parts at a time. Compressed files are decompressed, and
+  // the result is held as long as this object exists. Cost: some system calls per part. Errors:
+  // those of the first file that is damaged or has another type; `limit` if the process has no
+  // mappings left, or no memory for decompressed files.
   static absl::StatusOr<std::shared_ptr<const StoredColumn>> Open(
       std::shared_ptr<const StoredParts> parts, size_t column, const Budget& budget);
 
@@ -45,56 +45,58 @@ class StoredColumn {
 
   // True if the elements of every part are in memory.
   bool direct() const { return direct_; }
-  // The elements of a part; only for a direct column. They may be unverified: the reader calls
-  // Verify for the rows that it reads.
+  // The elements of a part of a direct column. They may be unverified: the reader calls Verify for
+  // the rows that it reads.
   std::span<const std::byte> Elements(size_t part) const { return columns_[part].elements; }
-  // Compares the elements of rows [row, end_row), of single rows that ascend, or of single rows in
-  // any order (some may be kNoItem), with the checksums of their files, where these have any and
-  // nobody did so before. Only for a direct column; Read, ReadAt and At verify what they read
-  // themselves. kDataLoss names file, block and rows. Cost: see disk::VerifiedBlocks; ascending
-  // rows are looked at a few times for each block, rows in any order each.
+  // Compares the elements of rows [row, end_row) of a direct column with the checksums of their
+  // files, unless that was done before or a file has no checksums. (Read, ReadAt and At verify what
+  // they read.) Errors: kDataLoss names file, block and rows. Cost: see disk::VerifiedBlocks.
   absl::Status Verify(size_t row, size_t end_row) const {
     return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
   }
+  // Like Verify, for row numbers that ascend. Cost: examines a few rows of each block.
   absl::Status VerifyAscending(std::span<const uint32_t> rows) const {
     return has_checksums_ ? VerifyAscendingRows(rows) : absl::OkStatus();
   }
+  // Like Verify, for row numbers in any order, of which some may be kNoItem. Cost: examines each.
   absl::Status VerifyAt(std::span<const uint32_t> rows) const {
     return has_checksums_ ? VerifyRows(rows) : absl::OkStatus();
   }
 
-  // Elements of rows [row, row + n), and of rows that need not ascend; of names and fixed-width
-  // columns. kDataLoss for a position outside of its domain.
+  // Writes the elements of rows [row, row + n) to `out`. The column has symbols or a fixed width.
+  // Errors: kDataLoss for damage, such as a symbol's position that its domain lacks.
   absl::Status Read(size_t row, size_t n, void* out) const;
+  // Like Read, for row numbers in any order.
   absl::Status ReadAt(std::span<const uint32_t> rows, void* out) const;
   absl::StatusOr<Value> At(size_t row) const;
 
-  // True if all parts have the index of attribute parted: the rows of a name are then ranges, at
-  // most one per part.
+  // True if all parts have the index of attribute parted: the rows of a symbol are then at most one
+  // range per part.
   bool indexed() const { return indexed_; }
-  // Appends the ascending ranges of rows with a name to `ranges`, for an indexed column. kDataLoss
-  // if an index does not match its rows; also if a part's domain lacks the name and some of its
-  // rows have positions that the domain lacks, because these rows may have the name.
+  // Appends the ascending ranges of the symbol's rows to `ranges`. Only for an indexed column.
+  // Errors: kDataLoss if an index does not match its rows. Also if a part's domain lacks the symbol
+  // and rows of the part have positions that the domain lacks, since these may be of that symbol.
   absl::Status RangesOf(SymbolId id, std::vector<disk::RowRange>& ranges) const;
-  // The index of a part of an indexed column, whose rows count from the part's first one.
+  // The index of a part of an indexed column. It counts rows from the part's first row.
   const disk::PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
-  // Returns the known ascending ranges of a part's elements, for a direct column.
+  // The ranges of a part's elements that are known to ascend, for a direct column.
   disk::AscendingRanges& AscendingIn(size_t part) const {
     return columns_[part].opened.file->ascending();
   }
-  // kDataLoss if rows of an indexed column have positions that their domain lacks, so that their
-  // names are unknown.
+  // Checks that the symbols of all rows of an indexed column are known: kDataLoss if rows have
+  // positions that their domain lacks.
   absl::Status CheckNames() const;
-  // Calls f for each name and range of it, part by part. kDataLoss as for RangesOf, and if one of
-  // `rows` has a position that its domain lacks.
+  // Calls f for each symbol of each part with the range of its rows. A range of rows with a
+  // position that its domain lacks is skipped, but is kDataLoss if it has one of `rows`. Other
+  // errors: kDataLoss if an index does not match its rows.
   absl::Status ForEachRange(const RowSet& rows,
                             absl::FunctionRef<void(SymbolId, disk::RowRange)> f) const;
 
  private:
   struct PartColumn {
     StoredColumnPart opened;
-    std::vector<disk::PinnedBytes> held;       // The bytes that the files' rows are read from.
-    std::span<const std::byte> elements;       // Empty for names, and where there is no file.
+    std::vector<disk::PinnedBytes> held;       // Keeps the file's bytes in memory.
+    std::span<const std::byte> elements;       // Empty for symbols, and if there is no file.
     const disk::PartedIndex* index = nullptr;  // nullptr if there is none.
     std::vector<std::byte> constant;           // The element of every row if there is no file.
   };
@@ -113,7 +115,7 @@ class StoredColumn {
   size_t width_ = 0;  // Bytes of an element; 0 for lists.
   bool direct_ = true;
   bool indexed_ = true;
-  bool has_checksums_ = false;       // True if the file of some part has.
+  bool has_checksums_ = false;       // True if the file of at least one part has checksums.
   std::vector<PartColumn> columns_;  // By part.
 };
 

@@ -1,15 +1,15 @@
 #pragma once
 
-// A stored table as queries see it: the partitions of a table in a database on disk, or a splayed
-// table in the database's root, which is then the only part.
+// A stored table as queries see it: the partitions of a table in a database on disk; or a splayed
+// table in the database's root, which has a single part.
 //
 //   trade    date       time ...          date is in no file: it is the same for all rows of a part
 //            2024.01.29 | db/2024.01.29/trade
 //            2024.01.30 | db/2024.01.30/trade
 //
 // Conditions on the partition column choose among partitions before any file is opened
-// (partition_conditions.h). The chosen partitions are a StoredParts: row numbers run through all of
-// its parts, and each column is opened when it is first used (stored_column.h).
+// (query/language/partitions.h). The chosen partitions become StoredParts: rows are numbered
+// through all of its parts, and each column is opened when it is first used (stored_column.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ namespace tickstack::query {
 class StoredTable {
  public:
   // Returns nullptr if the database has no such table. Opens the columns of a splayed table to get
-  // their types: a column whose file is damaged counts as a list, and is an error once it is read.
+  // their types. A column whose file is damaged has the type list, and reading it gives an error.
   static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const disk::Database> database,
                                                  std::string_view name);
 
@@ -48,10 +48,10 @@ class StoredTable {
   int64_t PartitionValue(size_t partition) const {
     return database_->partitions()[partition].value;
   }
-  // nullptr if the partition has no such table.
+  // Returns the table in a partition; nullptr if the partition does not have it.
   absl::StatusOr<const disk::SplayedTable*> In(size_t partition) const;
-  // Returns the attribute in the file of the newest partition whose table can be read, or that
-  // file's error.
+  // Returns the column's attribute in the newest partition whose table can be read, or the error of
+  // the column's file there.
   absl::StatusOr<Attribute> AttributeOf(size_t column) const;
 
  private:
@@ -63,20 +63,21 @@ class StoredTable {
   Schema schema_;
 };
 
-// The part of a table in one partition. It has rows.
+// The part of a table in one partition. It has at least one row.
 struct StoredPart {
   size_t partition;
   const disk::SplayedTable* table;
-  size_t begin_row;  // In numbers that run through all parts.
+  size_t begin_row;  // Number of its first row; rows are numbered through all parts.
   size_t rows;
 };
 
-// The parts of a stored table that a query looks at. Immutable; any thread.
+// The parts of a stored table that a query reads. Immutable; any thread.
 class StoredParts {
  public:
-  // `partitions` are ascending partition numbers; those without the table or without rows are
-  // dropped. Cost: opens one column of each, the first time. Errors: of a file whose rows cannot be
-  // counted; `limit` if the process has no mappings left.
+  // `partitions` are ascending partition numbers. A partition without the table, or without rows,
+  // is left out. Cost: opens one column of each partition the first time, to count its rows.
+  // Errors: that of a file whose rows cannot be counted; `limit` if the process has no mappings
+  // left.
   static absl::StatusOr<std::shared_ptr<const StoredParts>> Open(
       std::shared_ptr<const StoredTable> table, std::span<const uint32_t> partitions,
       const Budget& budget);
@@ -92,7 +93,7 @@ class StoredParts {
   }
   const StoredPart& PartOf(size_t row) const { return parts_[layout().NumberOf(row)]; }
 
-  // Returns an item of a column, and opens the column only in the row's part.
+  // Returns the item of a column in a row. Opens the column only in the row's part.
   absl::StatusOr<Value> At(size_t column, size_t row) const;
 
  private:
@@ -100,10 +101,10 @@ class StoredParts {
 
   const std::shared_ptr<const StoredTable> table_;
   std::vector<StoredPart> parts_;
-  std::vector<size_t> begins_ = {0};  // As ChunkLayout::OfBegins wants them.
+  std::vector<size_t> begins_ = {0};  // The argument of ChunkLayout::OfBegins.
 };
 
-// A column in one part: its file, or a value that all rows have.
+// A column in one part: its file, or the value that all rows of the part have.
 struct StoredColumnPart {
   std::shared_ptr<const disk::ColumnFile>
       file;        // nullptr if there is none: every row has `constant`.

@@ -1,7 +1,6 @@
 #pragma once
 
-// Runs the aggregates that expressions over groups need, concurrently on the workers; used by
-// grouped.h.
+// Runs the aggregates that expressions over groups need, on all threads. grouped.cc uses it.
 
 #include <memory>
 #include <optional>
@@ -19,7 +18,7 @@
 
 namespace tickstack::query {
 
-// One evaluation, one thread. `scope`, `groups` and `calls` must outlive it.
+// For one evaluation and its thread. `scope`, `groups` and `calls` must outlive it.
 class AggregateRunner {
  public:
   AggregateRunner(Context& context, const Scope& scope, Groups& groups,
@@ -32,11 +31,15 @@ class AggregateRunner {
         inputs_(calls.size()),
         results_(calls.size()) {}
 
+  // Computes the aggregates for each group.
   absl::Status Run();
-  // The same for all rows of the scope, which are a range, that pass a filter, as one group.
-  // Returns false if no row passes, or if an aggregate needs to see rows more than once.
+  // Computes the aggregates for one group: the rows of the scope that pass a filter. The scope must
+  // be a range of rows. Returns false, without results, if no row passes, or if the arguments of an
+  // aggregate are not just names of columns, or if it is `first`, `last` or of a type without an
+  // accumulator.
   absl::StatusOr<bool> RunFiltered(const RangeFilter& filter);
-  // By call; nullopt if its columns have types without an accumulator.
+  // Returns the result of each call: a vector with an item per group; nullopt if there is no
+  // accumulator for the types of its columns.
   std::vector<std::optional<Value>> Finish() && { return std::move(results_); }
 
  private:
@@ -59,11 +62,11 @@ class AggregateRunner {
   const Scope& scope_;
   Groups& groups_;
   const std::span<const AggregateCall> calls_;
-  std::vector<AggregateInput> inputs_;  // For plain calls: whole columns.
+  std::vector<AggregateInput> inputs_;  // By call: the columns, if the arguments are just names.
   std::vector<std::optional<Value>> results_;
 };
 
-// Returns the numbers of the rows at some positions, a vector of longs, among `rows`.
+// Returns the numbers of the rows at these positions in `rows`. `positions` is a vector of longs.
 ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions);
 
 }  // namespace tickstack::query

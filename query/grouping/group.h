@@ -1,11 +1,13 @@
 #pragma once
 
-// The groups of a query's `by`, ascending by key as in q's result: their keys, and ways to their
-// rows. grouped.h evaluates expressions over them.
+// The groups of a query's `by`: their keys, in ascending order as in q's result, and their rows.
+// grouped.h evaluates expressions over them. There are two kinds:
 //
-//   out of an index     by a captured symbol column, over all rows of its table or those of some
-//                       symbols: each group's rows are at hand, no row is read to find them
-//   numbered            by anything else: each row's group is (group_numbers.h)
+//   from an index   by a captured symbol column, over all rows of its table or those of some
+//                   symbols: the index has the rows of each group, so no column is read
+//   numbered        by anything else: each row gets the number of its group (group_numbers.h)
+//
+// Groups of stored tables are in stored_groups.h.
 
 #include <memory>
 #include <optional>
@@ -22,7 +24,7 @@
 
 namespace tickstack::query {
 
-// By group: the row numbers of its first and last row, and its number of rows.
+// For each group: the row numbers of its first and last row, and how many rows it has.
 struct GroupEnds {
   ScratchVector<uint32_t> first_rows, last_rows;
   ScratchVector<int64_t> rows;
@@ -35,19 +37,20 @@ class Groups {
   Groups& operator=(const Groups&) = delete;
 
   size_t count() const { return count_; }
-  // One vector per column, with an item per group.
+  // The key columns: one vector per column, with an item per group.
   const std::vector<Value>& keys() const { return keys_; }
 
-  // Returns the rows of a group; call PrepareRows first. They are made on demand, because there may
-  // be as many groups as rows.
+  // Must be called before RowsOf.
   virtual absl::Status PrepareRows(Budget&) { return absl::OkStatus(); }
+  // Returns the rows of a group. Unless the groups already have such sets, this call makes the set
+  // and does not keep it, because there may be as many groups as rows.
   virtual std::shared_ptr<const RowSet> RowsOf(size_t group) const = 0;
 
   // Returns the ends of all groups if they are known without a pass over the rows; nullptr
   // otherwise.
   virtual const GroupEnds* ends() const { return nullptr; }
-  // Returns the number of each row's group; nullptr if visiting the groups' row sets is less work.
-  // The numbers are kept and charged.
+  // Returns the number of each row's group; nullptr if it is less work to visit the rows of each
+  // group. The numbers are computed once, and charged.
   virtual absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) = 0;
 
  protected:
@@ -58,18 +61,19 @@ class Groups {
   const size_t count_;
 };
 
-// Returns the groups of one captured symbol column from its index, without reading the column, for
-// all rows of a table. nullptr if there is no such index.
-// Cost: about 100 ns per symbol of the stack.
+// Returns the groups of all rows of a table by a captured symbol column. They come from the index
+// of that column, which is not read. nullptr if it has no index, or `key` is not all of it.
+// Cost: about 100 ns per symbol of the process.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget& budget);
 
-// The same for rows that a condition selected from the index symbol by symbol. `rows_around` are
-// the rows of the scope, which contain them: Numbers() numbers these.
+// Returns the groups by symbol of rows that a condition selected from the index, symbol by symbol.
+// `rows_around` are the rows of the scope, which include the selected ones. Numbers() of the result
+// has a number for each of `rows_around`.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols,
                                                         const RowSet& rows_around, Budget& budget);
 
-// Groups rows by the values of key columns, which have these rows. Cost and errors: those of
-// NumberGroups.
+// Groups `rows` by the values of key columns, which have an item for each of these rows. Cost and
+// errors: those of NumberGroups.
 absl::StatusOr<std::unique_ptr<Groups>> GroupByValues(std::span<const KeyColumn> keys,
                                                       std::shared_ptr<const RowSet> rows,
                                                       Budget& budget);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Evaluates the phrase `by` of a query to its groups, in the way that is least work.
+// Computes the groups of a query's phrase `by`, in the way that takes the least work.
 
 #include <memory>
 #include <optional>
@@ -17,21 +17,22 @@
 
 namespace tickstack::query {
 
-// The rows that a query's conditions left: `rows`; or, if `symbols` is set, the rows of those
-// symbols, and `rows` is still the whole table.
+// The rows that meet a query's conditions. If `symbols` is set, they are the rows in `symbols`, and
+// `rows` has all rows of the table. Otherwise they are `rows`.
 struct RemainingRows {
   std::shared_ptr<const RowSet>& rows;
   std::optional<SymbolRows>& symbols;
 
-  // Converts `symbols`, if set, to `rows`.
+  // If `symbols` is set, sets `rows` to its rows and resets it.
   absl::Status Merge(Budget& budget) const;
 };
 
-// Returns the column if a node is just its name.
+// Returns the number of a column if the node is just its name; nullopt otherwise.
 std::optional<size_t> ColumnNamed(const Node& node, const TableView& view);
 
-// `names` receives the names of the key columns. Changes `left` as the groups need it: for groups
-// of symbols and of parts only their own rows count.
+// Returns the groups of the rows `left`, and appends the names of the key columns to `names`. May
+// change the form of `left`: groups from an index of symbols or of parts need `symbols`, and other
+// groups need `rows`.
 absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(Context& context,
                                                    std::span<const NamedNode> phrase,
                                                    const TableView& view, RemainingRows left,

@@ -1,22 +1,25 @@
 #pragma once
 
-// Numbers each row's group, for aggregates to accumulate by (group_aggregates.h).
+// Gives each row the number of its group, by which aggregates accumulate (group_aggregates.h). Each
+// item of a key column first gets a code, which is equal for equal items:
 //
 //   by sym, time.minute      sym   IBM AIG IBM AIG IBM     minute  09:30 09:30 09:30 09:31 09:31
 //                            code  4   2   4   2   4       code    0     0     0     1     1
-//   one column                     the code is the number: nothing is hashed; some have no rows
-//   several columns                (code, code) to a number, in order of first appearance:
+//   one column               the code is the group's number; some numbers may have no rows
+//   several columns          each new tuple of codes gets the next number:
 //                                  0   1   0   2   3
 //
-// A captured symbol's code comes from its symbol number, and that of an item of one byte, such as a
-// char, from a table of 256. Any other item's code comes from a hash table, which is used only when
-// an item differs from the previous one: times in minutes come in runs. Pairs of codes use a table
-// of their product, ordered by the column with the longer runs: while its code stays the same, only
-// the part for the other column's codes is accessed, which is 32 KB for 8,000 symbols in a minute.
-// If the product is too large for the number of rows, pairs are hashed.
+// The code of a captured symbol is computed from its number, and that of an item of one byte, such
+// as a char, comes from a table of 256. Other items are looked up in a hash table, but only if they
+// differ from the previous item: times in minutes come in runs.
 //
-// Numbers in order of first appearance are close together for neighbouring rows, so the
-// accumulators of a minute stay in the cache although those of the day do not.
+// Pairs of codes are looked up in a table with a place for every possible pair. It is ordered by
+// the column with the longer runs: while that column's code stays the same, only a part of the
+// table is accessed, such as 32 KB for the 8,000 symbols of a minute. If the table would be too
+// large for the number of rows, pairs are hashed.
+//
+// Because numbers are given in order of first appearance, successive rows have close numbers. So
+// the accumulators of a minute stay in the cache, although those of a whole day do not fit.
 
 #include <cstdint>
 #include <optional>
@@ -31,9 +34,9 @@
 
 namespace tickstack::query {
 
-// A key column: an item for each row; or one for each run of rows, which ends before the position
-// in `run_ends`. With `mapped`, items are one byte each, and a row's key is the item of that vector
-// of 256 at the byte's position.
+// A key column. `items` has an item for each row or, if `run_ends` is not empty, an item for each
+// run of rows that have the same key. `run_ends` has the position after each run. With `mapped`, a
+// vector of 256 items, `items` are bytes, and the key of a row is the mapped item at its byte.
 struct KeyColumn {
   Slice items;
   ScratchVector<uint32_t> run_ends = {};
@@ -43,16 +46,15 @@ struct KeyColumn {
 };
 
 struct GroupNumbers {
-  ScratchVector<uint32_t> of_row;  // By position among the rows.
-  uint32_t slots = 0;              // Limit of the numbers; some may have no rows.
-  // The groups, which are the numbers that have rows, in ascending order of their keys, by the
-  // first column first.
+  ScratchVector<uint32_t> of_row;  // The group's number of each row, by the row's position.
+  uint32_t slots = 0;              // All numbers are below it. Some may have no rows.
+  // The numbers that have rows, in ascending order of their keys. The first column decides first.
   ScratchVector<uint32_t> order;
 };
 
 struct NumberedKeys {
   GroupNumbers numbers;
-  // One vector per column, with an item per group in the order of the groups.
+  // One vector per key column, with an item per group in the order of `numbers.order`.
   std::vector<Value> keys;
 };
 
@@ -63,8 +65,8 @@ struct NumberedKeys {
 // Errors: `length` if the columns have different counts, nyi for a nested column.
 absl::StatusOr<NumberedKeys> NumberGroups(std::span<const KeyColumn> keys, Budget& budget);
 
-// Returns the groups of all rows of a captured symbol column whose names' order is known: `ids` are
-// those that have rows, in the order of their groups.
+// Numbers the rows of a captured symbol column by their symbols. `ids` are the symbols that have
+// rows, in the ascending order of their names.
 absl::StatusOr<GroupNumbers> NumberBySymbol(const Slice& key, std::span<const SymbolId> ids,
                                             Budget& budget);
 

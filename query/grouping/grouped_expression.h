@@ -1,6 +1,6 @@
 #pragma once
 
-// An expression over groups, as far as it can be evaluated for all groups together: aggregates of
+// An expression that can be evaluated for all groups together. It consists of aggregates of
 // itemwise expressions, constants, and itemwise functions of these.
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tickstack::query {
 
-// An aggregate that some expression needs.
+// An aggregate that at least one expression needs.
 struct AggregateCall {
   AggregateKind kind;
   const Node* weights = nullptr;  // The left column of an aggregate of two columns.
@@ -22,14 +22,14 @@ struct AggregateCall {
 struct GroupedExpression {
   enum class Kind { kConstant, kAggregate, kApply };
   Kind kind = Kind::kConstant;
-  const Value* constant = nullptr;
-  size_t call = 0;  // Index of the call.
-  const Builtin* function = nullptr;
+  const Value* constant = nullptr;    // For kConstant.
+  size_t call = 0;                    // For kAggregate: its index among the calls.
+  const Builtin* function = nullptr;  // For kApply, with `args`.
   std::vector<GroupedExpression> args;
 };
 
-// Adds the aggregates that `node` needs to `calls`. nullopt if it has another form; `calls` is
-// unchanged then. `view` has the columns that names mean.
+// Converts `node`, and adds the aggregates that it needs to `calls`. Returns nullopt, and does not
+// change `calls`, if `node` does not have this form. `view` has the columns that names can mean.
 std::optional<GroupedExpression> CompileOverGroups(const Node& node, const TableView& view,
                                                    std::vector<AggregateCall>& calls);
 

@@ -27,13 +27,13 @@ struct StoredKeys {
   std::vector<StoredKey> kinds;
   std::optional<AnyColumn> symbol = std::nullopt;  // The parted column, if it is among the keys.
 };
-// Returns nullopt if the phrase has another key, or one of them twice.
+// Returns nullopt if the phrase has any other key, or one of these keys twice.
 absl::StatusOr<std::optional<StoredKeys>> StoredKeysOf(std::span<const NamedNode> phrase,
                                                        const TableView& view, Budget& budget);
 
-// `keys` are the columns of `by` in order, one or two of different kinds. `rows` are the rows of
-// the groups; with `symbols`, theirs are used instead. nullptr if the rows are scattered, or the
-// groups so small that numbering rows is less work.
+// Returns the groups by `keys`, which are one or two different columns in the order of `by`. The
+// groups have the rows in `symbols`, if that is set, and otherwise `rows`. nullptr if the rows are
+// not ranges, or if groups are so small that numbering rows is less work.
 // Cost: a sort of the groups.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsOfParts(const StoredParts& parts,
                                                       std::span<const StoredKey> keys,

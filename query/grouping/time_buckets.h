@@ -1,8 +1,9 @@
 #pragma once
 
-// Keys of time that are equal for many successive rows: `time.minute`, `0D00:05 xbar time`. Because
-// times nearly ascend, there is one key per run of rows instead of one per row. Runs are found by
-// comparing times with the ends of the run's bucket, and the expression is evaluated once per run.
+// Keys that are computed from times and are equal for many successive rows, such as `time.minute`
+// or `0D00:05 xbar time`. All times of a bucket, such as a minute, have the same key. Because times
+// nearly ascend, the rows form runs whose times are in one bucket. Runs are found by comparing
+// times with the ends of the current bucket, and the expression is evaluated once per run.
 
 #include <cstdint>
 #include <optional>
@@ -16,14 +17,14 @@
 
 namespace tickstack::query {
 
-// An expression that is constant for all times in [k * bucket_ns, (k + 1) * bucket_ns), for times
-// from 0 on.
+// Describes an expression of a column of times: its value is the same for all times in
+// [k * bucket_ns, (k + 1) * bucket_ns), for every k >= 0.
 struct TimeBucket {
   size_t column;  // A column of timestamps or timespans.
   int64_t bucket_ns;
 };
 
-// Returns nullopt if the expression is not known to be one.
+// Returns nullopt if the expression is not known to have this property.
 std::optional<TimeBucket> TimeBucketOf(const Node& node, const TableView& view);
 
 struct TimeRuns {
@@ -31,8 +32,9 @@ struct TimeRuns {
   ScratchVector<uint32_t> first_rows;  // By run: the number of its first row.
 };
 
-// Returns the runs of rows whose times are in one bucket. nullopt if there is more than one run for
-// eight rows, or if a time is null or negative, where buckets may begin elsewhere.
+// Returns the runs of successive rows whose times are in one bucket. nullopt if runs have fewer
+// than eight rows on average, or if a time is null or negative, since the buckets of negative times
+// may begin elsewhere.
 // Cost: one read of the times, bound by memory.
 absl::StatusOr<std::optional<TimeRuns>> FindTimeRuns(const Slice& times, int64_t bucket_ns,
                                                      Budget& budget);

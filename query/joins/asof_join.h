@@ -16,29 +16,30 @@ enum class AsofTime {
   kRight,  // aj0: the time of the right row that was found.
 };
 
-// aj[columns; left; right]. The last column is matched as of, the others for equality. The result
-// has the left table's rows and columns, then the right table's other columns, deferred. If both
-// have a column that is not joined on, the right value replaces the left one in rows with a match
-// (with kKeepsLeft, as in ajf, only if it is not null). With a `max_age`, as from MaxAge::Of, a
-// right row that is older does not match.
+// aj[columns; left; right]. The last of `columns` is the time: for each left row, the right row
+// that prevails at the left time is its match. The other columns are keys, which must be equal. The
+// result has the left table's rows and columns, then the right table's other columns, deferred. If
+// both tables have a column that is not one of `columns`, the right value replaces the left one in
+// rows with a match (with kKeepsLeft, as in ajf, only if it is not null). `max_age` is nullptr, or
+// the argument of MaxAge::Of: then a right row that is older does not match.
 //
 // Right times need not ascend: among the right rows of one key, the prevailing one is the last of
 // those with the greatest time at or before the left time.
 //
-// Cost:    if the key is the indexed column of a captured table, whole or restricted to one symbol,
-//          that side comes from its index: no row is hashed, and times are read only where the
-//          index leaves the order open (symbol_index.h). If both sides do, 4 bytes per right row
-//          and 8 per left row are read, and 4 per left row written. Otherwise one pass over the key
-//          and time columns, and a hash per row. The columns of the result have a cost when they
-//          are gathered.
-// Threads: symbols, and parts of large ones, are joined by all threads of the budget.
+// Cost:    a side is indexed if its key is the indexed column of its table (indexed_side.h). No row
+//          of an indexed side is hashed, and exact times of a captured table are read only if the
+//          coarse times in the index do not decide (symbol_index.h). If both sides are indexed and
+//          captured, 4 bytes per right row and 8 per left row are read, and 4 per left row written.
+//          Otherwise one pass over the key and time columns, and a hash per row. The columns of the
+//          result are gathered later, when they are needed.
+// Threads: all threads of the budget join different symbols, or parts of large symbols.
 // Errors:  `type`, `length`, `domain`, and the name of a column that is missing.
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,
                                    const TableView& right, AsofTime time, RightNull right_null,
                                    const Value* max_age, Budget& budget);
 
-// table asof wanted: for each row of `wanted`, the row of `table` that an as-of join finds, without
-// the joined columns. All columns of `wanted` are joined on, the last one as of.
+// table asof wanted. Returns, for each row of `wanted`, the row of `table` that matches it in an
+// as-of join on all columns of `wanted`. The result does not have these columns.
 absl::StatusOr<TableView> AsofRows(const TableView& table, const TableView& wanted, Budget& budget);
 
 }  // namespace tickstack::query

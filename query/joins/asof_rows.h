@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the right row of each left row of an as-of join: from the indexes of both sides, from the
-// right one's index, or by hashing the keys of both.
+// Finds the match of each left row in an as-of join, in one of three ways: with the indexes of both
+// sides, with the index of the right side, or by hashing the keys of both.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace tickstack::query {
 
-// The columns of a join, by their numbers in either table. Keys are in the same order, and of the
-// same types, as the times are.
+// The columns of a join, by their numbers in either table. The keys of both tables are in the same
+// order. Columns that are joined have the same type.
 struct AsofColumns {
   std::vector<size_t> left_keys, right_keys;
   size_t left_time = 0, right_time = 0;
 };
 
 // Sets matched[i] to the number of the right row that prevails for the i-th left row. Leaves
-// `matched` unchanged where there is none.
+// matched[i] unchanged if there is none.
 //
-// Errors: `type` for keys without a hash and times without an order, and those of the budget.
+// Errors: `type` if keys cannot be hashed or times have no order, and those of the budget.
 absl::Status MatchRows(const AsofColumns& columns, const TableView& left, const TableView& right,
                        const MaxAge& max_age, std::span<uint32_t> matched, Budget& budget);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One side of the market as nbbo reads and writes it: columns of prices and sizes as quotes, and
-// best quotes as columns.
+// One side of the market, the bids or the asks, as nbbo reads and writes it: converts columns of
+// prices and sizes to quotes, and best quotes to columns.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tickstack::query {
 
-// One side of the market: its columns, and the vectors that its best quotes become.
+// Has the columns of one side, and the vectors of its best quotes.
 class NbboSide {
  public:
   NbboSide(bool ask, Slice price, std::optional<Slice> size);
@@ -26,7 +26,8 @@ class NbboSide {
   absl::Status Reserve(size_t rows, Budget& budget);
   // Reads the quotes of rows [begin, begin + quotes.size()).
   void Read(size_t begin, std::span<BestQuotes::Quote> quotes) const;
-  // Writes the best quotes of those rows. Any thread; several at a time if their rows differ.
+  // Writes the best quotes of rows [begin, begin + best.size()). Several threads may call it at the
+  // same time for different rows.
   void Write(size_t begin, std::span<const BestQuotes::Quote> best);
   Value TakePrices() { return Value::Vector(price_.type(), std::move(best_price_)); }
   Value TakeSizes() { return Value::Vector(size_type_, std::move(best_size_)); }

@@ -1,13 +1,13 @@
 #pragma once
 
-// Stacks tables: `,` and `uj` (code.kx.com/q/ref: join, uj). Without keys the result has all rows
-// of both tables. Keyed tables are merged by their keys, and for equal keys the second table's
-// items win. Columns are matched by name.
+// Combines the rows of tables: `,` and `uj` (code.kx.com/q/ref: join, uj). Without keys the result
+// has all rows of both tables. Keyed tables are merged by their keys: for equal keys, the result
+// has the second table's items. Columns are matched by name.
 //
-// Cost:   a hash per row and key column of keyed tables; of the result's columns, only those that
-// are named. Errors: `mismatch` for columns or keys that only one table has, `type` for columns of
-// different types in
-//         keyed tables, `limit` for too many rows.
+// Cost:   a hash per row and key column of keyed tables. The columns of the result are gathered
+//         later, when they are needed.
+// Errors: `mismatch` for columns or keys that only one table has, `type` for columns of different
+//         types in keyed tables, `limit` for too many rows.
 
 #include <span>
 
@@ -17,14 +17,14 @@
 
 namespace tickstack::query {
 
-// How a column that only one of the tables has is treated.
+// What happens with a column that only one of the tables has.
 enum class OneSided {
-  kMismatch,  // An error.
-  kNull,      // Null in the other one's rows.
+  kMismatch,  // It is the error `mismatch`.
+  kNull,      // It is null in the rows of the other table.
 };
 
-// Returns the rows of `above`, then those of `below`; neither has keys. Columns of different types
-// become a list, as when such vectors are joined.
+// Returns the rows of `above`, then those of `below`. Neither table has keys. Columns of different
+// types become a list, as in x,y for such vectors.
 absl::StatusOr<TableView> StackTables(const TableView& above, const TableView& below,
                                       OneSided one_sided, Budget& budget);
 
@@ -32,8 +32,8 @@ absl::StatusOr<TableView> StackTables(const TableView& above, const TableView& b
 // one. Copies every column once.
 absl::StatusOr<TableView> StackAll(std::span<const TableView> tables, Budget& budget);
 
-// Returns the rows of `first`, with the items of `second` for the same keys, then the rows of
-// `second` whose keys are new. Both are keyed, by the same columns.
+// Returns the rows of `first`, with the items of `second` where it has the same keys, then the rows
+// of `second` whose keys are new. Both tables must be keyed by the same columns.
 absl::StatusOr<TableView> MergeTables(const TableView& first, const TableView& second,
                                       OneSided one_sided, Budget& budget);
 

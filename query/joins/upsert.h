@@ -1,7 +1,7 @@
 #pragma once
 
-// Adds rows to a table of the request: `upsert`, `insert`, and `,` of a table and a row
-// (code.kx.com/q/ref: upsert, insert). Captured tables cannot be changed by them.
+// Adds rows to a table: `upsert`, `insert`, and `,` of a table and a row (code.kx.com/q/ref:
+// upsert, insert). The result is a value of the request; captured tables do not change.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
@@ -10,12 +10,13 @@
 
 namespace tickstack::query {
 
-// Returns rows as a table with the columns of `table`, in their order, with the same keys. Rows are
+// Converts `rows` to a table with the columns of `table`, in its order, and the same key columns.
+// `rows` is one of:
 //
-//   a table        columns are matched by name
-//   a dictionary   one row, matched by name
-//   a list         one row, with an item per column; if the items are lists, several rows; or a
-//                  list of rows
+//   a table             columns are matched by name
+//   a dictionary        one row; its items are matched by name
+//   a list of items     one row; one item per column
+//   a list of lists     several rows; either one list per column, or one list per row
 //
 // Errors: `mismatch` for other names, `length` for another number of columns, `type`.
 absl::StatusOr<TableView> RowsForTable(const TableView& table, Value rows, Budget& budget);
@@ -23,7 +24,7 @@ absl::StatusOr<TableView> RowsForTable(const TableView& table, Value rows, Budge
 // Returns the table with these rows appended or, if it is keyed, replacing rows with the same keys.
 absl::StatusOr<TableView> Upsert(const TableView& table, Value rows, Budget& budget);
 
-// The same for rows with new keys: `insert` if a key exists already, or occurs twice.
+// Like Upsert, but all keys must be new. Errors: `insert` if a key exists already, or occurs twice.
 absl::StatusOr<TableView> InsertRows(const TableView& table, Value rows, Budget& budget);
 
 // Returns one row as a table. Errors: `type` if the dictionary's keys are not names, each once.

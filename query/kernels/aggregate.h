@@ -7,20 +7,21 @@
 
 namespace tickstack::query {
 
-// Aggregates of a column, read in place without a copy.
+// Aggregates of a column, which is read in place without a copy.
 //
-//   max, min   keep the type and ignore nulls; without items (or with only nulls), minus or plus
-//              infinity
-//   sum        nulls count as 0; ints stay ints and wrap, as in q; 0 without items
-//   prd        as sum, but nulls count as 1; 1 without items
+//   max        keeps the type and ignores nulls; minus infinity if there are only nulls or no items
+//   min        keeps the type and ignores nulls; plus infinity if there are only nulls or no items
+//   sum        nulls count as 0; sums of ints are ints and wrap, as in q; 0 without items
+//   prd        like sum, but nulls count as 1; 1 without items
 //   avg        a float; nulls are left out; null without items
-//   all, any   a boolean: whether all items, or any, are nonzero; a null is nonzero; without items
-//              true and false
+//   all        a boolean: whether no item is zero; nulls are not zero; true without items
+//   any        a boolean: whether some item is not zero; false without items
 //
-// A list that is no vector is folded item by item with the operator, which does not ignore nulls.
+// The items of a list that is no vector are combined with the operator, such as + for sum, which
+// does not ignore nulls.
 //
-// Cost:   one read of the elements, bound by memory bandwidth for a range of rows (an 8-byte
-//         column: about 1 ns per row at 8 GB/s), by the gather for scattered rows.
+// Cost:   one read of the elements. For a range of rows it is bound by memory bandwidth (an 8-byte
+//         column: about 1 ns per row at 8 GB/s), and for scattered rows by the gather.
 // Errors: `type` for types that q's reference excludes: symbols, guids, sums of text.
 absl::StatusOr<Value> Max(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Min(const Slice& slice, Budget& budget);
@@ -31,12 +32,12 @@ absl::StatusOr<Value> Avg(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> AllTrue(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> AnyTrue(const Slice& slice, Budget& budget);
 
-// Returns the weighted average (sum w*x) % sum w over rows where neither is null, as a float. Also
-// reads block by block. `length` if the counts differ.
+// Returns the weighted average (sum w*x) % sum w, or the weighted sum (sum w*x), as a float. Rows
+// where one of both is null are left out. The columns are not copied. `length` if counts differ.
 absl::StatusOr<Value> WeightedAvg(const Slice& weights, const Slice& values, Budget& budget);
 absl::StatusOr<Value> WeightedSum(const Slice& weights, const Slice& values, Budget& budget);
 
-// Return the first and the last item; the null of the type without items.
+// Return the first and the last item; without items, the null of the type.
 absl::StatusOr<Value> First(const Slice& slice);
 absl::StatusOr<Value> Last(const Slice& slice);
 

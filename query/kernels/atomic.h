@@ -7,16 +7,17 @@
 
 namespace tickstack::query {
 
-// `x op y`, item by item: atoms, vectors, and lists of these at any depth; an atom is combined with
-// every item of the other side. A dictionary or table is combined with an atom by its values, and
-// with another one by keys or columns (dictionary.h).
+// Returns `x op y`, item by item, for atoms, vectors, and lists of these at any depth. An atom is
+// combined with every item of the other argument, or with every value of a dictionary or table. Two
+// dictionaries are combined by their keys, and two tables by their columns (dictionary.h).
 //
-//   fill       x^y: y, and x where y is null
-//   nulls      arithmetic with a null gives a null; comparison puts nulls first and equal
-//   overflow   wraps, as the machine does; an integer divided by zero (div, mod, xbar) is null
-//   floats     compare within a relative tolerance of 2^-43
-//   temporals  in their common unit; an instant and a time of day compare by the instant's time of
-//              day; %, div, mod and xbar use the underlying numbers, as in q
+//   fill       x^y is y, but x where y is null
+//   nulls      arithmetic with a null gives a null; in comparisons a null equals any other null and
+//              is less than everything else
+//   overflow   integers wrap; an integer divided by zero (div, mod, xbar) is null
+//   floats     are compared with a relative tolerance of 2^-43
+//   temporals  are converted to their common unit; for an instant and a time of day, the times of
+//              day are compared; %, div, mod and xbar use the underlying numbers, as in q
 //
 // Errors: `type`; `length` for vectors of different counts; `stack` for lists nested more than 100
 //         deep; and those of the budget.

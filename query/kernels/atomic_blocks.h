@@ -15,7 +15,7 @@ namespace tickstack::query {
 void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* out, size_t n);
 void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out, size_t n);
 
-// Nulls first, floats within comparison tolerance.
+// Write 1 or 0 for each item. Nulls come first, and floats are compared with tolerance.
 void CompareBlock(AtomicOp op, const int64_t* a, const int64_t* b, uint8_t* out, size_t n);
 void CompareBlock(AtomicOp op, const double* a, const double* b, uint8_t* out, size_t n);
 

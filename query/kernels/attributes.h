@@ -1,6 +1,6 @@
 #pragma once
 
-// Sets and removes attributes, such as `s#x (code.kx.com/q/ref: set attribute).
+// Sets and removes attributes, as `s#x does (code.kx.com/q/ref: set attribute).
 
 #include <optional>
 #include <string_view>
@@ -11,14 +11,14 @@
 
 namespace tickstack::query {
 
-// Returns the attribute of a letter, none for an empty text; nullopt for any other text.
+// Returns the attribute of a letter: kNone for an empty text; nullopt for any other text.
 std::optional<Attribute> AttributeOfLetter(std::string_view letter);
 
-// Returns the value with that attribute, or without any.
+// Returns the value with that attribute; kNone removes its attribute. An attribute can be set on:
 //
 //   sorted   a vector or list whose items ascend; a dictionary whose keys ascend, which becomes a
 //            step dictionary: an item is valid for all keys from its own to the next; a table whose
-//            first column ascends, which becomes parted
+//            first column ascends, which gets the attribute parted
 //   unique   a vector or list without repetition
 //   parted   a vector whose equal items are adjacent
 //   grouped  a vector

@@ -1,6 +1,6 @@
 #pragma once
 
-// `x$y`: converts values to another type, to parts of times, and from text.
+// `x$y`: converts values to another type, extracts parts of times, and parses text.
 
 #include <optional>
 #include <string_view>
@@ -19,26 +19,28 @@ struct CastTarget {
   std::optional<TimePart> part;
 };
 
-// Returns the target with a name (`long`, `hh`); nullopt if there is none.
+// Returns the target with a name such as `long` or `hh`; nullopt if there is none.
 std::optional<CastTarget> FindCastTarget(std::string_view name);
 
 // Converts a column.
 //
-//   numbers    floats are rounded, halves up; values out of range become an infinity; nulls stay
-//              nulls; boolean: whether it is not 0; byte and char: the lowest byte
-//   temporals  to each other by time: an instant's date, month or time of day; a time of day in
-//              another unit, rounded down. To and from numbers: the underlying number.
+//   to numbers     floats are rounded, halves up; a value out of range becomes an infinity; a null
+//                  stays null
+//   to boolean     whether the number is not 0
+//   to byte, char  the lowest byte of the number
+//   temporals      an instant becomes its date, month or time of day; a time of day is converted to
+//                  the other unit, rounded down; to and from numbers, the underlying number
 //
-// Errors: `type` for a value without such a form (a symbol as a number), `nyi` for a time of day as
-//         a date, and those of the budget.
+// Errors: `type` if there is no such conversion, such as from symbols to numbers; `nyi` from a time
+//         of day to a date; and those of the budget.
 // Cost:   one pass in blocks; the column is not copied first.
 absl::StatusOr<Value> CastColumn(const Slice& slice, CastTarget target, Budget& budget);
 
-// `x$y` as in q. x is a symbol, letter or number that names a target; a letter in upper case, or a
-// number below zero, parses text. It can also be a list of these: one for each item of y, or all
-// for an atom y.
+// Returns `x$y` as in q. x is a symbol, letter or number that names a target. With a letter in
+// upper case or a negative number, y is a text that is parsed. x can also be a list of these, one
+// for each item of y; for an atom y, each of them is applied to y.
 absl::StatusOr<Value> Cast(const Value& x, const Value& y, Budget& budget);
-// Copies y if necessary.
+// Returns `x$y` for a column y, which is copied only if necessary.
 absl::StatusOr<Value> Cast(const Value& x, const Slice& y, Budget& budget);
 
 }  // namespace tickstack::query

@@ -8,23 +8,26 @@
 
 namespace tickstack::query {
 
-// Returns the digits of whole numbers: as many as needed for a single base, or one for each of
-// several bases. A first base of 0 gets the remaining value. For a vector of numbers, the result is
-// a matrix with one row per digit. Errors: `type` for what is no whole number, `domain` for a base
-// below 2 or a number below 0, `nyi` for a
-//         list of lists.
+// Returns the digits of whole numbers. For a single base there are as many digits as the number
+// needs; for several bases, one digit for each. If the first of several bases is 0, its digit is
+// what remains of the number, however large. For a vector of numbers, the result is a matrix with
+// one row per digit.
+//
+// Errors: `type` for anything but whole numbers, `domain` for a base below 2 or a number below 0,
+//         `nyi` for a list of lists.
 absl::StatusOr<Value> DigitsOf(const Value& bases, const Value& numbers, Budget& budget);
 
-// Returns the number that digits spell: the sum of each digit times the product of the later bases.
-// One base, or one per digit: `length` otherwise. The types are those of * and +.
+// Returns the number with these digits: the sum of each digit times the product of the later bases.
+// There must be one base, or one for each digit: `length` otherwise. Its type is that of products
+// and sums of the bases and digits.
 absl::StatusOr<Value> NumberOfDigits(const Value& bases, const Value& digits, Budget& budget);
 
-// Return the bytes of an atom, the most significant first, and its bits.
+// Return the bytes or the bits of an atom, the most significant first.
 absl::StatusOr<Value> BytesOfAtom(const Value& atom);
 absl::StatusOr<Value> BitsOfAtom(const Value& atom);
 
-// Returns the number of 2, 4 or 8 bytes, the guid of 16 bytes, the byte of 8 bits, and so on.
-// `length` for other counts.
+// Return the atom with these bytes or bits, the most significant first: a byte for 8 bits, a short
+// for 2 bytes, an int for 4, a long for 8, a guid for 16. `length` for other counts.
 absl::StatusOr<Value> AtomOfBytes(const Value& bytes);
 absl::StatusOr<Value> AtomOfBits(const Value& bits);
 

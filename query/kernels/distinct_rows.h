@@ -6,8 +6,8 @@
 
 namespace tickstack::query {
 
-// Returns the view at the first of each set of equal rows, in order; no column is copied. Floats
-// are compared exactly.
+// Returns the view without rows that equal an earlier row. No column is copied. Floats are compared
+// exactly.
 //
 // Cost:   a hash per row and column.
 // Errors: `nyi` for keyed tables and columns of lists.

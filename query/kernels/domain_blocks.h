@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads columns of numbers block by block in one of two domains, int64 or double, and makes vectors
-// of a type from such blocks. So a function of columns is written for two element types, not for
-// 17.
+// Reads columns of numbers block by block, converted to one of two types, int64_t or double, which
+// are called domains here. Also builds vectors of a type from such blocks. So a function of columns
+// is written for two element types, not for 17.
 
 #include <cmath>
 #include <cstddef>
@@ -24,7 +24,8 @@ namespace tickstack::query {
 inline bool IsNullInDomain(int64_t value) { return value == kNullLong; }
 inline bool IsNullInDomain(double value) { return std::isnan(value); }
 
-// The values below and above all items of a type, in its domain: where a maximum or minimum starts.
+// MinusInfinity and PlusInfinity return the bounds of a type's items, in its domain. A maximum
+// starts with the lower bound, and a minimum with the upper one.
 template <typename D>
 D MinusInfinity(Type type) {
   if constexpr (std::is_same_v<D, double>) {
@@ -48,8 +49,8 @@ D PlusInfinity(Type type) {
   return -MinusInfinity<D>(type);
 }
 
-// Stores a domain's values as a type: nulls as its null, integers truncated to its width, floats
-// rounded to integers.
+// Stores values of a domain as elements of a type: a null as the type's null, an integer truncated
+// to the type's width, a float rounded if the type is an integer type.
 template <typename T, typename D>
 void StoreBlock(Type type, const D* from, T* to, size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -63,15 +64,16 @@ void StoreBlock(Type type, const D* from, T* to, size_t n) {
   }
 }
 
-// Calls f with blocks of the slice's items in order; f may change the block. D is int64_t or
+// Calls f with blocks of the slice's items, in order. f may change the block. D is int64_t or
 // double. Booleans, bytes and chars are never null here. Does nothing for guids and types without a
-// fixed width. Cost: a call per block of 1,024 items. f is a reference, because inlining every
-// function of columns into the loops of every pair of types took the compiler seconds.
+// fixed width. Cost: a call per block of 1,024 items. (f is a FunctionRef, not a template
+// parameter, because instances for all functions and pairs of types would take the compiler
+// seconds.)
 template <typename D>
 absl::Status ForEachDomainBlock(const Slice& slice, Budget& budget,
                                 absl::FunctionRef<void(std::span<D>)> f);
 
-// Maps a column through f, which changes blocks in place, into a vector of `type`.
+// Returns a vector of `type` with the items that f makes of a column. f changes blocks in place.
 template <typename D>
 absl::StatusOr<Value> MapInDomain(const Slice& slice, Type type, Budget& budget,
                                   absl::FunctionRef<void(std::span<D>)> f);

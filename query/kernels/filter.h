@@ -1,8 +1,8 @@
 #pragma once
 
-// Evaluates the conditions of a query's `where`, of the form `column op constant`, as kernels over
-// column chunks: numbers and times are compared with the bounds of an interval, symbols are looked
-// up in a set. The result is the row numbers for which the condition is true.
+// Evaluates conditions of a query's `where` that have the form `column op constant`. Numbers and
+// times are compared with the bounds of an interval, and symbols are looked up in a set. The result
+// is the set of rows for which the condition is true.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace tickstack::query {
 
-// What a condition compares by: an operator such as `<`, or `in`, `within` or `like`.
+// The function of a condition: an operator such as `<`, or `in`, `within` or `like`.
 struct Condition {
   enum class Kind { kCompare, kIn, kWithin, kLike };
   Kind kind = Kind::kCompare;
@@ -32,57 +32,61 @@ struct Condition {
 // evaluate it, such as `in` with a list or `like` on strings: then the caller evaluates the
 // condition as an expression.
 //
-// How it is evaluated depends on the condition and on `rows`:
+// The method depends on the condition and on `rows`:
 //
-//   condition         rows                    method
-//   = or in           all, by the index       copies row numbers from the index; reads no column
-//   on times          one symbol's, by index  binary search
-//   on times          a range                 compares with each chunk's earliest and latest time
-//                                             first; binary search in a chunk whose times ascend
-//   any other         any                     one pass: about 1 ns per row of a range, 3 ns per row
-//                                             of scattered ones
+//   condition           rows                        method
+//   = or in, on the     all                         takes rows from the index; reads no column
+//   indexed column
+//   on times            of one symbol, from the     binary search
+//                       index
+//   on times            a range                     skips a chunk if its earliest and latest time
+//                                                   show that no row passes; binary search in a
+//                                                   chunk whose times ascend
+//   any other           any                         one pass: about 1 ns per row of a range, 3 ns
+//                                                   per scattered row
 //
-// If the constant cannot be converted to the column's type without loss, the general operators
-// compare, 65,536 rows at a time, so that no more of the column is ever copied.
+// If the constant cannot be converted to the column's type without loss, the operator of q is
+// applied to 65,536 rows at a time, so that no more of the column is copied at once.
 absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
                                              const RowSet& rows, Condition condition,
                                              const Value& constant, Budget& budget);
 
-// Like Filter, for a condition on the indexed column, from the index alone. Returns nullopt if
-// `column` is not the indexed one, if `rows` are not all rows of its table, or if the index cannot
-// answer the condition.
+// Like Filter, for a condition on the indexed column; reads only the index. Returns nullopt if
+// `column` is not the indexed one, if `rows` are not all rows of its table, or if the condition
+// cannot be evaluated with the index.
 absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
                                                           const std::shared_ptr<const RowSet>& rows,
                                                           Condition condition,
                                                           const Value& constant,
                                                           const Budget& budget);
 
-// Like Filter, for a condition on times: restricts the rows of each symbol by binary search.
-// Returns nullopt if the condition does not select one interval of times, or if a symbol's times do
+// Like Filter, for a condition on times: finds the rows of each symbol by binary search. Returns
+// nullopt if the condition does not select one interval of times, or if the times of a symbol do
 // not ascend.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget);
 
-// Like FilterTimes, for a condition on the time of day of timestamps. `part` is its type: kMinute
-// for `time.minute within 09:30 10:00`.
+// Like FilterTimes, for a condition on the time of day of timestamps. `part` is the type of the
+// time of day, such as kMinute for `time.minute within 09:30 10:00`.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& rows,
                                                            const TableView& view, size_t column,
                                                            Type part, Condition condition,
                                                            const Value& constant, Budget& budget);
 
-// A condition on numbers as a kernel over ranges of rows, for callers that do not need all passing
-// rows at the same time. Cheap to copy; any thread.
+// A condition on numbers that is evaluated for one range of rows after the other, for callers that
+// do not need all passing rows at the same time. Cheap to copy; any thread.
 class RangeFilter {
  public:
-  // Makes a filter for `rows`, a range of the column. nullopt if the condition does not have this
-  // form, if the elements are not in memory, or if the bounds of times exclude most rows without
-  // reading them (Filter).
+  // Returns a filter for `rows` of the column. nullopt if `rows` are not a range, if the condition
+  // does not select an interval of numbers, if the elements are not in memory or are reals, or if
+  // Filter can use the earliest and latest time of chunks instead.
   static std::optional<RangeFilter> Make(const AnyColumn& column, const RowSet& rows,
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);
-  // Returns how many rows of [row, row + n) pass, and writes their numbers to `passed`, which has
-  // room for n + kSelectSlack. Writes nothing if all n pass. kDataLoss for a damaged file.
+  // Returns how many rows of [row, row + n) pass, and writes their numbers to `passed`, which must
+  // have room for n + kSelectSlack numbers. If all n rows pass, `passed` has no valid numbers.
+  // kDataLoss for a damaged file.
   absl::StatusOr<size_t> Select(size_t row, size_t n, std::span<uint32_t> passed) const {
     TS_RETURN_IF_ERROR(column_.Verify(row, row + n));
     return select_(row, n, passed.data());
@@ -97,8 +101,8 @@ class RangeFilter {
   Kernel select_;
 };
 
-// Returns the rows whose flag is set. `flags` is a boolean vector with one item per row, or an atom
-// for all of them: `type`, `length`.
+// Returns the rows whose flag is set. `flags` is a boolean vector with one item per row, or a
+// boolean atom for all rows. Errors: `type`, `length`.
 absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags);
 
 namespace internal {

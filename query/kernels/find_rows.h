@@ -1,6 +1,6 @@
 #pragma once
 
-// Finds rows of a table by their contents: for indexing keyed tables, `t?row`, and `row in t`.
+// Finds rows of a table by their items: for indexing keyed tables, `t?row`, and `row in t`.
 
 #include <cstdint>
 #include <span>
@@ -20,13 +20,15 @@ struct WantedRows {
   bool one = false;  // True for a single tuple, not a list of them.
 };
 
-// Reads the rows to look for. For one column: an atom or a list of atoms. For several: a list with
-// an item per column, or a list of such lists. Also a dictionary, which is one row, or a table.
+// Converts a value to the tuples to look for. For one column it is an atom or a list of atoms. For
+// several columns it is a list with an item per column, or a list of such lists. In both cases it
+// may also be a dictionary, which is one row, or a table.
 absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budget& budget);
 
-// Returns the positions of the first rows of `view` whose leading columns have the wanted tuples;
-// kNoItem for tuples that no row has. Nulls are equal to each other.
-// Cost:   a hash per row on either side.
+// Returns for each wanted tuple the position of the first row of `view` whose first columns have
+// these items; kNoItem if there is none. Nulls are equal to each other.
+//
+// Cost:   a hash per row of `view` and per tuple.
 // Errors: `type` for columns of other types, `length` if more columns are wanted than there are.
 absl::StatusOr<ScratchVector<uint32_t>> FindRows(const TableView& view,
                                                  std::span<const Slice> wanted, Budget& budget);

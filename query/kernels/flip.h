@@ -6,12 +6,12 @@
 
 namespace tickstack::query {
 
-// Exchanges rows and columns (code.kx.com/q/ref/flip). A dictionary of names and columns becomes a
-// table, and vice versa. A list of lists becomes the lists of their items by position, where an
-// atom is repeated.
+// Exchanges rows and columns (code.kx.com/q/ref/flip). A dictionary from names to columns becomes a
+// table, and a table such a dictionary. For a list of lists, item i of the result is the list of
+// the i-th items of all lists; an atom among the lists is repeated.
 //
 // Errors: `length` for items of different counts, `rank` if all of them are atoms, `type` for keys
-//         that are no names, `nyi` for keyed tables.
+//         that are not symbols, `nyi` for keyed tables.
 absl::StatusOr<Value> Flip(const Value& x, Budget& budget);
 
 // Returns the columns as a table with these names; atoms are repeated. Errors: those of Flip.

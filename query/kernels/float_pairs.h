@@ -16,12 +16,14 @@ namespace tickstack::query {
 // True for boolean, byte, short, int, long, real and float.
 bool ReadsAsFloats(Type type);
 
-// Reads items [begin, begin + out.size()) of a slice of such a type; nulls as NaN.
+// Reads items [begin, begin + out.size()) of a slice as floats, with NaN for a null. The slice must
+// have a type for which ReadsAsFloats is true.
 absl::Status ReadFloats(const Slice& slice, size_t begin, std::span<double> out,
                         const Budget& budget);
 
-// Calls f(first item, weights, values) for items [begin, end) of both, which have such types: in
-// blocks that stay in the first-level cache. A task of a parallel step may call it.
+// Calls f(position, weights, values) for blocks of items [begin, end) of both slices; `position` is
+// that of the block's first item. Blocks stay in the first-level cache. Both slices must have types
+// for which ReadsAsFloats is true. A task of a parallel step may call it.
 template <typename F>
 absl::Status ForEachFloatPairBlock(const Slice& weights, const Slice& values, size_t begin,
                                    size_t end, const Budget& budget, F f) {
@@ -36,7 +38,7 @@ absl::Status ForEachFloatPairBlock(const Slice& weights, const Slice& values, si
   return absl::OkStatus();
 }
 
-// The same pair by pair: calls f(i, weight, value).
+// Calls f(i, weight, value) for items [begin, end). Otherwise like ForEachFloatPairBlock.
 template <typename F>
 absl::Status ForEachFloatPair(const Slice& weights, const Slice& values, size_t begin, size_t end,
                               const Budget& budget, F f) {

@@ -8,19 +8,20 @@
 
 namespace tickstack::query {
 
-// The items of a list as numbers 0, 1, 2... of its distinct items, in order of first appearance.
+// Each distinct item of a list has a number 0, 1, 2... in order of first appearance.
 struct NumberedItems {
-  ScratchVector<uint32_t> numbers;  // One number per item.
-  ScratchVector<uint32_t> firsts;   // By number: the item's first position.
+  ScratchVector<uint32_t> numbers;  // The number of each item.
+  ScratchVector<uint32_t> firsts;   // By number: the first position of its item.
 };
 
-// Items are equal if they are exactly equal; in a list that is no vector, if type and all of their
-// items are.
+// Numbers the items of a list. Floats are equal only if they are exactly equal. Two items of a list
+// that is no vector are equal if their types and all of their own items are equal.
+//
 // Cost:   a hash per item; a list that is no vector is sorted.
 // Errors: `nyi` for a list that holds tables or dictionaries.
 absl::StatusOr<NumberedItems> NumberItems(const Slice& slice, Budget& budget);
 
-// Returns a dictionary from the distinct items to their positions.
+// Returns a dictionary from each distinct item to a list of its positions.
 absl::StatusOr<Value> GroupItems(const Slice& slice, Budget& budget);
 
 }  // namespace tickstack::query

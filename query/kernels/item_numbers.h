@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers the items of a column 0, 1, 2... by their distinct values, for kernels with a state per
+// Gives each distinct value of a column a number 0, 1, 2..., for kernels that keep a state per
 // value.
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace tickstack::query {
 
-// Reentrant once it is made.
+// Reentrant.
 //
-// Captured symbols and items of one byte, at a range of rows, are read in place, through a table of
-// at most as many numbers as there are symbols. Everything else is hashed once, and its numbers
-// take 4 bytes per row.
+// Symbols with ids, and items of one byte, are read in place if the slice is a range of rows of a
+// direct column: a table has the number for each symbol or byte. Other items are hashed once, and
+// their numbers take 4 bytes per row.
 class ItemNumbers {
  public:
   // Errors: `type` and `nyi` as for KeyNumbers.
@@ -34,8 +34,8 @@ class ItemNumbers {
 
   Slice slice_;
   size_t distinct_ = 0;
-  ScratchVector<uint32_t> hashed_;     // By item; empty if items are their own numbers.
-  ScratchVector<uint32_t> number_of_;  // By code: a byte, or a symbol's number plus one.
+  ScratchVector<uint32_t> hashed_;     // By item; empty if items are read in place.
+  ScratchVector<uint32_t> number_of_;  // By code, which is a byte, or a symbol's id plus one.
 };
 
 }  // namespace tickstack::query

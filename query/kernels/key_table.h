@@ -1,11 +1,11 @@
 #pragma once
 
-// A hash table from keys to numbers 0, 1, 2... in order of first appearance, in scratch memory:
-// used by grouping, joining, `in` and `distinct`.
+// A hash table in scratch memory that gives keys the numbers 0, 1, 2... in order of first
+// appearance. Grouping, joins, `in` and `distinct` use it.
 //
-// Open addressing with linear probing: a slot is a key and its number plus one, and 0 marks an
-// empty slot. At most two thirds of the slots are taken. abseil's tables are not used, because they
-// do not survive an allocator that throws (their capacity changes before the allocation), and a
+// It uses open addressing with linear probing. A slot has a key and its number plus one; 0 marks an
+// empty slot. At most two thirds of the slots are used. abseil's tables are not used, because they
+// do not survive an allocator that throws (they change their capacity before the allocation), and a
 // full scratch memory throws (base/scratch.h).
 
 #include <array>
@@ -25,7 +25,7 @@ namespace tickstack::query {
 
 using GuidKey = std::array<uint64_t, 2>;
 
-// Returns an element as bits that are equal exactly if the elements are; all NaNs are one null.
+// Returns bits that are equal if and only if the elements are equal. All NaNs are one null.
 template <typename T>
 auto KeyOf(const T& element) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -44,7 +44,7 @@ class KeyTable {
  public:
   uint32_t size() const { return size_; }
 
-  // Returns the key's number; for a new key the next number, which is size().
+  // Returns the key's number. A new key is added and gets the next number, which is size().
   uint32_t NumberOf(const Key& key) {
     if (size_t{size_} * 3 >= slots_.size() * 2) Grow();
     Slot& slot = slots_[Find(slots_, key)];
@@ -77,7 +77,7 @@ class KeyTable {
     slots_ = std::move(larger);
   }
 
-  Slots slots_;  // A power of two, or empty.
+  Slots slots_;  // Their number is a power of two, or 0.
   uint32_t size_ = 0;
 };
 

@@ -16,20 +16,21 @@
 
 namespace tickstack::query {
 
-// Numbers the distinct tuples of some columns 0, 1, 2... in order of first appearance. Grouping and
-// joining hash once, and then count and index by number. Several calls share the numbers, for the
-// two sides of a join.
+// Gives the distinct tuples of some columns the numbers 0, 1, 2... in order of first appearance, so
+// that grouping and joining hash only once and then count and index by number. All calls of Number
+// use the same numbers, so that a join can number its two sides.
 //
-// Cost: a hash per row and column; for a captured symbol column an array lookup. The items of a
-// nested column are encoded first, and the distinct ones kept.
+// Cost: a hash per row and column; for a captured symbol column, an array lookup. The items of a
+//       nested column are encoded, and the distinct encodings are kept.
 class KeyNumbers {
  public:
   explicit KeyNumbers(size_t columns) : columns_(columns) {}
 
-  // Returns one number per row. The columns have equal counts and, over all calls, equal types:
-  // `type` if not. Their names are borrowed: the columns must live as long as this object.
+  // Returns one number per row. Symbol names are borrowed, so the columns must live as long as this
+  // object. Errors: `length` for columns of different counts, `type` for columns that have other
+  // types than in an earlier call.
   absl::StatusOr<ScratchVector<uint32_t>> Number(std::span<const Slice> columns, Budget& budget);
-  uint32_t size() const { return next_; }  // Numbers given so far.
+  uint32_t size() const { return next_; }  // How many numbers are in use.
 
  private:
   struct PerColumn {
@@ -47,12 +48,13 @@ class KeyNumbers {
                                                        Budget& budget);
 
   std::vector<PerColumn> columns_;
-  // By column from the second on: (number so far, number in the column) to number.
+  // For each column from the second on: the pair of the number of the tuple of the columns before
+  // it and the column's own number, to the number of the longer tuple.
   std::vector<KeyTable<uint64_t>> pairs_;
   uint32_t next_ = 0;
 };
 
-// The rows of each group, from a group number per row: `rows_of(g)` ascends.
+// The positions of each group's rows, in ascending order, computed from a group number per row.
 class Grouping {
  public:
   Grouping(std::span<const uint32_t> numbers, uint32_t groups);
@@ -61,8 +63,9 @@ class Grouping {
     const auto [begin, end] = RangeOf(group);
     return positions().subspan(begin, end - begin);
   }
-  // Return the rows of all groups, group after group, and where each group starts among them.
+  // Returns the positions of all groups, group after group.
   std::span<const uint32_t> positions() const { return positions_; }
+  // Returns the begin and the end of a group in positions().
   std::pair<size_t, size_t> RangeOf(uint32_t group) const {
     return {group == 0 ? 0 : ends_[group - 1], ends_[group]};
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Converts between tables with lists in columns, which have one row per group of rows, and plain
-// tables (code.kx.com/q/ref: xgroup, ungroup, group).
+// Converts between plain tables and nested tables, which have one row per group of rows and the
+// group's items as lists in columns (code.kx.com/q/ref: xgroup, ungroup, group).
 
 #include <span>
 
@@ -12,23 +12,25 @@
 
 namespace tickstack::query {
 
-// Returns a row for each item of the lists in a row's nested columns, which have equal counts.
-// Other columns are repeated, and not copied until they are named. A row with empty lists has no
-// rows, and one without lists is one row. The result has no keys.
+// Returns a plain table without keys. Each row of `view` becomes as many rows as the lists in its
+// nested columns have items: none for empty lists, and one for atoms. The items of other columns
+// are repeated; these columns are gathered later, when they are needed.
 // Errors: `length` for lists of different counts in a row, `limit`.
 absl::StatusOr<TableView> Ungroup(const TableView& view, Budget& budget);
 
-// Returns a table keyed by `keys`, which are column numbers: a row for each of their tuples in
-// order of first appearance, with the items of its rows as lists in the other columns. Errors:
-// `length` if all columns are keys, `nyi` for nested keys.
+// Returns a table keyed by the columns with the numbers `keys`. It has a row for each distinct
+// tuple of keys, in order of first appearance; in the other columns, the row has lists with the
+// items of all rows with these keys. Errors: `length` if there are no keys or all columns are keys,
+// `nyi` for nested keys.
 absl::StatusOr<TableView> NestBy(const TableView& view, std::span<const size_t> keys,
                                  Budget& budget);
 
-// Returns a dictionary from the distinct rows of a table without keys to their row numbers.
+// Returns a dictionary from the distinct rows of a table to lists of their row numbers. Errors:
+// `nyi` for a table with keys.
 absl::StatusOr<Value> GroupTable(const TableView& view, Budget& budget);
 
-// Returns a dictionary from the distinct values of a dictionary to the keys that have them. Errors:
-// `nyi` for values that are no vector.
+// Returns a dictionary from each distinct value of `dict` to a list of its keys. Errors: `nyi` if
+// the values are a list, not a vector.
 absl::StatusOr<Value> GroupDict(const Value& dict, Budget& budget);
 
 }  // namespace tickstack::query

@@ -1,6 +1,6 @@
 #pragma once
 
-// Null and infinity of aggregates, by C++ type.
+// The nulls and infinities of aggregates, by C++ type.
 
 #include <limits>
 #include <type_traits>
@@ -15,7 +15,7 @@ constexpr T PlusInfinity() {
     return std::numeric_limits<T>::max();
 }
 
-// For integers, one above the null, which is the smallest number.
+// For a signed integer this is one above the null, which is the smallest number.
 template <typename T>
 constexpr T MinusInfinity() {
   if constexpr (std::is_floating_point_v<T>)

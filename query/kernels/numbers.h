@@ -6,16 +6,16 @@
 
 namespace tickstack::query {
 
-// Functions of one number, item by item, at any depth of lists, in dictionaries' values and tables'
-// columns.
+// Functions of one number. They are applied to each item: of vectors, of lists at any depth, of the
+// values of dictionaries, and of the columns of tables.
 //
-//   Floor, Ceiling   longs from floats and reals; integers do not change; a null stays null
-//   Signum           -1, 0 or 1 as an int; a null is below zero
-//   the others       floats: null if there is no result (the root of -1, the logarithm of -2),
-//                    minus infinity for the logarithm of 0
+//   Floor, Ceiling   longs for floats and reals; integers do not change; a null stays null
+//   Signum           -1, 0 or 1 as an int; -1 for a null
+//   the others       floats; null if there is no result, such as for the root of -1; minus infinity
+//                    for the logarithm of 0
 //
 // Errors: `type` for symbols, guids and types that the reference excludes (code.kx.com/q/ref:
-//         floor, sqrt, signum), `nyi` for the floor of text and functions of datetimes.
+//         floor, sqrt, signum), `nyi` for the floor of text and for functions of datetimes.
 // Cost:   one pass in blocks.
 absl::StatusOr<Value> Floor(const Value& x, Budget& budget);
 absl::StatusOr<Value> Ceiling(const Value& x, Budget& budget);

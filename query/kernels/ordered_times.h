@@ -1,6 +1,7 @@
 #pragma once
 
-// Times of any type as 64-bit integers of the same order, so that joins and sorts have one form.
+// Converts times of any type to 64-bit integers with the same order, so that joins and sorts need
+// code for one type only.
 
 #include <algorithm>
 #include <bit>
@@ -19,8 +20,8 @@
 
 namespace tickstack::query {
 
-// Nulls are kNullLong, so they come first. Integers, and times that count units, keep their number;
-// a floating-point number becomes its bits, with those of negative numbers reversed.
+// A null becomes kNullLong, so nulls come first. Other integers do not change. A floating-point
+// number becomes its bits or, if it is negative, minus the bits of its absolute value.
 template <typename T>
 int64_t OrderedTime(T time) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -34,19 +35,20 @@ int64_t OrderedTime(T time) {
   }
 }
 
-// Returns the floating-point number of a result of OrderedTime, which must not be a null.
+// Returns the floating-point number from which OrderedTime made `ordered`, which must not be null.
 inline double FloatOfOrdered(int64_t ordered) {
   return ordered < 0 ? -std::bit_cast<double>(-ordered) : std::bit_cast<double>(ordered);
 }
 
-// `type` if such a column has no order: symbols, lists, guids.
+// `type` for symbols, lists and guids, which are no times.
 absl::Status CheckTimeType(Type type);
 
-// Returns the times of a slice whose type CheckTimeType accepts. The caller charges the memory: 8
-// bytes per row.
+// Returns the times of a slice as OrderedTime converts them. CheckTimeType must accept its type.
+// The caller charges the memory: 8 bytes per row.
 absl::StatusOr<ScratchVector<int64_t>> OrderedTimes(const Slice& slice, const Budget& budget);
 
-// Rows of one key with their times, ascending by time; rows with equal times in row order.
+// Rows of one key with their times, in ascending order of time after Sort. Rows with equal times
+// stay in row order.
 struct TimedRows {
   ScratchVector<uint32_t> rows;
   ScratchVector<int64_t> times;
@@ -54,7 +56,7 @@ struct TimedRows {
   // Bytes that a row needs while it is sorted.
   static constexpr size_t kBytesPerRow = 2 * (sizeof(uint32_t) + sizeof(int64_t)) + 8;
 
-  // Returns the rows at `positions`, which ascend, with their times.
+  // Returns the rows at `positions`, which ascend, with their times, sorted.
   static TimedRows Pick(std::span<const uint32_t> positions, std::span<const int64_t> times);
   void Sort();
 };

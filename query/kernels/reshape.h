@@ -9,11 +9,11 @@
 
 namespace tickstack::query {
 
-// `2 3#y`: the items of a vector or list as a matrix or, with more sizes, as lists of matrices; if
-// there are too few, they repeat (code.kx.com/q/ref: take). One of two sizes may be null: `n 0N#`
-// gives n rows whose counts differ by at most one, `0N n#` rows of n, the last one with the
-// remaining items. A null size is kNullLong. The items of a table are its rows: each innermost list
-// is a table.
+// `2 3#y`: returns the items of a vector or list as a matrix or, with more sizes, as lists of
+// matrices (code.kx.com/q/ref: take). If there are too few items, they repeat. One of two sizes may
+// be null (kNullLong): `n 0N#` gives n rows whose counts differ by at most one; `0N n#` gives rows
+// with n items each, except that the last row has the remaining items. If y is a table, its rows
+// are its items, and each innermost list of the result is a table.
 //
 // Cost:   a copy of the result.
 // Errors: `domain` for a negative size, a null one among more than two, or a size of 0 before

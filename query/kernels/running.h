@@ -7,21 +7,22 @@
 
 namespace tickstack::query {
 
-// Functions whose result for each item depends on it and the items before it.
+// Functions that return one result per item, which depends on the item and its neighbours.
 //
 //   sums, prds   nulls count as 0 and 1; the type is that of the sum (ints for bytes and shorts)
-//   maxs, mins   nulls are left out: minus or plus infinity before the first item that is not null
-//   deltas       the first item, and the difference of each other item from the previous one;
-//                differences of instants are durations: timespans, or ints of months and days
-//   ratios       the first item, and each other one divided by the previous one, as floats
+//   maxs, mins   nulls are left out; before the first item that is not null, the result is minus
+//                infinity (maxs) or plus infinity (mins)
+//   deltas       the first item; then each item minus the previous one. Differences of instants are
+//                durations: timespans, or ints for months and days.
+//   ratios       the first item; then each item divided by the previous one, as floats
 //   avgs         the average of the items so far that are not null, as a float
-//   fills        a null becomes the previous item that is not null
-//   differ       whether it differs from the previous item, by `~`; true for the first one
-//   prev, next   the previous and the next item; null if there is none; Shifted: the
-//                one `back` items before
+//   fills        the item or, if it is null, the last item before it that is not null
+//   differ       whether the item differs from the previous one, by `~`; true for the first item
+//   prev, next   the previous or the next item; null if there is none
+//   x xprev y    Shifted: the item `back` positions before; null if there is none
 //
-// A list that is no vector is folded item by item with the operator, which does not leave out
-// nulls.
+// The items of a list that is no vector are combined with the operator, such as + for sums, which
+// does not leave out nulls.
 //
 // Cost:   one pass; the column is not copied first. prev and next gather.
 // Errors: `type` for symbols, guids, and for chars where the result would be a number.

@@ -6,22 +6,25 @@
 
 namespace tickstack::query {
 
-// `x in y`: for each item of x, whether it is an item of y; for a list y, whether x itself is one
-// of its items.
+// `x in y`: returns for each item of x whether it is an item of y. For a list y that is no vector,
+// returns whether x itself is an item of y.
 absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget);
 
-// True if a search looks for `y` as a whole, not for each of its items: for an atom and, in a list,
-// for a value that is nested at most as deep as the first item.
+// True if a search in `items` looks for `y` as a whole, not for each of its items. That is so for
+// an atom and, if `items` is a list that is no vector, for a value that is nested at most as deep
+// as the first item of the list.
 bool IsItemOf(const Value& items, const Value& y);
 
-// `x?y`: the position in x of each item of y, at whatever depth, or of y itself if IsItemOf(x, y);
-// count x for items that x lacks. For a dictionary, the key of the value.
+// `x?y`: returns the position of y in x if IsItemOf(x, y), otherwise the position of each item of
+// y, at any depth. It is count x for an item that x lacks. If x is a dictionary, returns keys
+// instead of positions.
 absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
 
-// `x within y`: for each item of x, whether it is between y's two items, inclusive.
+// `x within y`: returns for each item of x whether it is between the two items of y, inclusive.
 absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget);
 
-// `x like y`: symbols or strings against a pattern (text_patterns.h).
+// `x like y`: returns for each symbol or string of x whether it matches the pattern y
+// (text_patterns.h).
 absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget);
 
 // Returns the distinct items of a vector or list, in order of first appearance.

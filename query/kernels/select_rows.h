@@ -1,8 +1,9 @@
 #pragma once
 
-// Returns the rows of a slice whose element passes a test, in parts on all threads. Each part first
-// computes a flag per element, in a vectorized loop, and then the numbers of the flagged rows; for
-// an interval of contiguous elements, one kernel does both.
+// Returns the rows of a slice whose element passes a test. All threads help, each with other parts
+// of the slice. For each part, a vectorized loop computes a flag per element, and a second loop
+// writes the numbers of the flagged rows. If the test is an interval and the elements are
+// contiguous, one kernel does both.
 
 #include <algorithm>
 #include <array>
@@ -23,8 +24,8 @@ namespace internal {
 
 inline constexpr size_t kSelectPart = 4096;
 
-// Writes the numbers of the flagged rows and returns how many there are. Without a branch: every
-// number is written, and kept by advancing.
+// Writes the numbers of the flagged rows to `kept` and returns how many there are. It has no
+// branch: each number is written, and the next one overwrites it unless its flag is set.
 template <typename T>
 size_t Compact(const Block<T>& block, size_t begin, std::span<const uint8_t> flags,
                uint32_t* kept) {
@@ -57,7 +58,7 @@ void SelectFrom(const Block<T>& block, const Passes& passes, RowSetBuilder& kept
   }
 }
 
-// Contiguous elements and an interval: one kernel finds the row numbers.
+// If the elements are contiguous, one kernel finds the row numbers.
 template <typename T>
 void SelectFrom(const Block<T>& block, const Interval<T>& interval, RowSetBuilder& kept) {
   std::array<uint32_t, kSelectPart + kSelectSlack> rows;
@@ -76,8 +77,8 @@ void SelectFrom(const Block<T>& block, const Interval<T>& interval, RowSetBuilde
 
 }  // namespace internal
 
-// `passes` is an Interval<T>, or a function of an element that is called concurrently on several
-// threads.
+// `passes` is the test: an Interval<T>, or a function of an element, which is called concurrently
+// on several threads.
 template <typename T, typename Passes>
 absl::StatusOr<RowSet> SelectRows(const Slice& slice, Budget& budget, Passes passes) {
   constexpr size_t kRowsPerTask = size_t{1} << 18;

@@ -12,16 +12,16 @@
 
 namespace tickstack::query {
 
-// Tells whether a pattern matches a whole text, for any number of texts. The pattern and the budget
-// must outlive it.
-// Cost: O(text * pattern) per text, without recursion, whatever the pattern. It checks the time
-//       after at most 65,536 characters of the pattern, counted over all texts.
+// Matches a pattern with whole texts. The pattern and the budget must outlive it.
+//
+// Cost: at most O(text * pattern) per text, without recursion. Checks the time once per 65,536
+//       examined characters of the pattern, counted over all texts.
 class PatternMatcher {
  public:
   PatternMatcher(std::string_view pattern, const Budget& budget)
       : pattern_(pattern), budget_(budget) {}
 
-  // Errors: `stop`.
+  // True if the pattern matches the whole text. Errors: `stop`.
   absl::StatusOr<bool> Matches(std::string_view text);
 
  private:
@@ -30,14 +30,16 @@ class PatternMatcher {
   size_t steps_ = 0;  // Characters of the pattern examined since the last check of the time.
 };
 
-// The non-overlapping matches in a text of a pattern without *, from the left.
+// The matches of a pattern in a text.
 struct Matches {
-  size_t length = 0;  // Length of each match.
-  ScratchVector<size_t> begins;
+  size_t length = 0;             // Length of each match.
+  ScratchVector<size_t> begins;  // Position of each match in the text, ascending.
 };
 
-// Errors: `length` for an empty pattern, `nyi` for one with *; `stop`, since it may take
-//         O(text * pattern).
+// Finds the matches of a pattern in a text, from the left. Matches do not overlap.
+//
+// Cost:   at most O(text * pattern).
+// Errors: `length` for an empty pattern, `nyi` for a pattern with *, `stop`, `limit`.
 absl::StatusOr<Matches> FindMatches(std::string_view text, std::string_view pattern,
                                     Budget& budget);
 

@@ -7,12 +7,13 @@
 
 namespace tickstack::query {
 
-// Returns the value that a text spells: `"J"$text`. Blanks around it are ignored. A text that is no
-// value of the type gives its null, as in q; a boolean is one of t, T, y, Y, x, X and 1. Dates may
-// have dashes or no separator (2020-03-09, 20200309); between a date and a time there is `D`, `T`
-// or a blank.
+// Parses a text as a value of a type, like `"J"$text` for longs. Blanks around it are ignored. A
+// text that is no value of the type gives the type's null, as in q. The texts t, T, y, Y, x, X and
+// 1 are the boolean 1b, and all others are 0b. date_texts.h has the forms of dates. The date of a
+// timestamp has dots, dashes or no separators, and is followed by `D`, `T`, a dash or a blank
+// before the time.
 //
-// Errors: nyi for guids, bytes, months and datetimes.
+// Errors: `nyi` for guids, bytes, months and datetimes.
 absl::StatusOr<Value> ReadText(Type type, std::string_view text);
 
 }  // namespace tickstack::query

@@ -11,28 +11,29 @@
 
 namespace tickstack::query {
 
-// `string x`: each atom as text without its type's suffix; a null is empty, a float has seven
-// digits. Descends into lists, dictionaries' values and tables' columns; a string becomes a list of
-// its chars, a function its q source.
+// `string x`: returns each atom as text, without the suffix of its type. A null becomes an empty
+// text, a float has seven digits, a string becomes a list of its chars, and a function its q
+// source. Also converts the items of lists, of dictionaries' values and of tables' columns.
 absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget);
 
-// Changes the letters a to z of strings and symbols; other bytes stay. `type` for anything but
-// text.
+// Change the letters of strings and symbols to upper or lower case. Only ASCII letters are changed.
+// `type` for anything but text.
 absl::StatusOr<Value> UpperCase(const Value& x, Budget& budget);
 absl::StatusOr<Value> LowerCase(const Value& x, Budget& budget);
 
-// Removes blanks around, before, or after strings. `type` for anything but a string or a list of
-// strings.
+// Remove the blanks around (Trim), before (TrimLeft) or after (TrimRight) strings. `type` for
+// anything but a string or a list of strings.
 absl::StatusOr<Value> Trim(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimLeft(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget);
 
-// `n$x`: cuts strings or pads them with blanks to n chars; at their start for a negative n.
-// Descends into lists, dictionaries' values and tables' columns. Errors: `type` for anything but a
-// string, `domain` for a null n.
+// `n$x`: makes strings n chars long. Cuts them, or adds blanks, at their end; for a negative n, at
+// their start. Also changes the strings in lists, in dictionaries' values and in tables' columns.
+// Errors: `type` for anything but strings, `domain` for a null n.
 absl::StatusOr<Value> Pad(int64_t width, const Value& x, Budget& budget);
 
-// `.Q.s1 x`: a value on one line. `.Q.s x`: as a console of that size shows it.
+// LineOf is `.Q.s1 x`: returns a value as text on one line. DisplayOf is `.Q.s x`: returns a value
+// as a console of that size shows it.
 absl::StatusOr<Value> LineOf(const Value& x, Budget& budget);
 absl::StatusOr<Value> DisplayOf(const Value& x, const TextLimits& console, Budget& budget);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Temporal columns block by block as nanoseconds.
+// Reads temporal columns block by block, as nanoseconds.
 
 #include <cstdint>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace tickstack::query {
 
-// Calls f with blocks of the slice's items in ns, as from ToNs(); a datetime is rounded to the
-// nearest one. The slice must be temporal. Cost: a call per block of 1,024 items.
+// Calls f with blocks of the slice's items, converted by ToNs(); a datetime is rounded to the
+// nearest nanosecond. The slice must have a temporal type. Cost: a call per block of 1,024 items.
 absl::Status ForEachTimeBlock(const Slice& slice, Budget& budget,
                               absl::FunctionRef<void(std::span<const int64_t>)> f);
 

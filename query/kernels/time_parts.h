@@ -10,14 +10,15 @@
 
 namespace tickstack::query {
 
-// Parts of a time by q's names: `year`, `mm` (month), `dd`, `hh`, `uu` (minute) and `ss` are ints,
-// `week` is the date of its Monday.
+// Parts of a time. Their names in q are `year`, `mm` (month), `dd`, `week`, `hh`, `uu` (minute) and
+// `ss`. They are ints, except that the week is the date of its Monday.
 enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
 
+// Returns the part with a name of q; nullopt if there is none.
 std::optional<TimePart> FindTimePart(std::string_view name);
 
-// Returns the part of each item. Error: `type` if the type has no such part: a date has no hour, a
-// time of day no year. Hours of a timespan can exceed 24.
+// Returns the part of each item. The hours of a timespan can exceed 24. Errors: `type` if the type
+// has no such part; for example, a date has no hour, and a time of day has no year.
 absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget);
 
 }  // namespace tickstack::query

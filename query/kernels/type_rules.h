@@ -1,8 +1,8 @@
 #pragma once
 
-// Which types can be combined, and the type of the result: the "range and domains" tables of the
-// public reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, div,
-// mod, xbar, sum), as data.
+// The types that functions can combine, and the types of their results, from the tables "range and
+// domains" of the public reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than,
+// lesser, div, mod, xbar, sum).
 
 #include <cstdint>
 #include <optional>
@@ -37,22 +37,22 @@ constexpr bool IsWholeDivision(AtomicOp op) {
   return op == AtomicOp::kFloorDivide || op == AtomicOp::kModulo || op == AtomicOp::kRoundDown;
 }
 
-// Returns the type of `x op y` for elements of vector types x and y; nullopt means q's error
+// Returns the type of `x op y` for elements of the vector types x and y; nullopt if it is the error
 // `type`.
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y);
 
-// Returns the type of `sum` over elements of a type.
+// Returns the type of `sum` over elements of a type; nullopt if it is the error `type`.
 std::optional<Type> SumType(Type type);
 
-// Returns the type of `deltas` over elements of a type.
+// Returns the type of `deltas` over elements of a type; nullopt if it is the error `type`.
 std::optional<Type> DeltasType(Type type);
 
-// True for instants (timestamp, month, date, datetime), and for durations or times of day
-// (timespan, minute, second, time). Plain numbers and text are neither.
+// True for instants: timestamp, month, date and datetime.
 constexpr bool IsInstant(Type type) {
   return type == Type::kTimestamp || type == Type::kMonth || type == Type::kDate ||
          type == Type::kDatetime;
 }
+// True for durations and times of day: timespan, minute, second and time.
 constexpr bool IsTimeOfDay(Type type) {
   return type == Type::kTimespan || type == Type::kMinute || type == Type::kSecond ||
          type == Type::kTime;

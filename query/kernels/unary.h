@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions of one argument that work item by item.
+// Functions of one argument that are applied to each item.
 
 #include <utility>
 #include <vector>
@@ -13,15 +13,15 @@
 
 namespace tickstack::query {
 
-// Return for each item whether it is null, and whether it is zero.
+// Return for each item whether it is null (NullFlags) or zero (NotFlags).
 absl::StatusOr<Value> NullFlags(const Value& x, Budget& budget);
 absl::StatusOr<Value> NotFlags(const Value& x, Budget& budget);
-// Return minus x, and its absolute value.
+// Return minus x, or the absolute value of x.
 absl::StatusOr<Value> Negate(const Value& x, Budget& budget);
 absl::StatusOr<Value> Absolute(const Value& x, Budget& budget);
 
-// Calls f(vector) for a vector or atom (as a vector of one item), and descends into lists,
-// dictionaries' values and tables' columns.
+// Applies f to each vector in x and returns a value of the same form. An atom is passed to f as a
+// vector of one item. Descends into lists, dictionaries' values and tables' columns.
 template <typename F>
 absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth = 0) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);

@@ -7,9 +7,9 @@
 
 namespace tickstack::query {
 
-// Returns the positions of the true items of a boolean slice. For whole numbers, returns each
-// position as often as its number says, and omits it if that is below 1. Errors: `type` for other
-// items, `limit`.
+// Returns the positions of the true items of a boolean slice. For a slice of whole numbers, each
+// position is repeated as often as the number there says, and omitted if it is below 1. Errors:
+// `type` for other items, `limit`.
 absl::StatusOr<Value> PositionsWhere(const Slice& slice, Budget& budget);
 
 }  // namespace tickstack::query

@@ -1,7 +1,7 @@
 #pragma once
 
-// Changes some items of values: x[i]:y, @[x;i;f], .[x;i;f;y]. It changes only values of the
-// request; captured data is out of reach.
+// Changes some items of a value: x[i]:y, @[x;i;f], .[x;i;f;y]. Only values of the request can be
+// changed, not captured or stored data.
 
 #include <optional>
 #include <span>
@@ -12,26 +12,27 @@
 
 namespace tickstack::query {
 
-// The change of an item: the item becomes f[item;y], or f[item] without a y, or y without an f.
+// The change of an item: it becomes f[item;y]; without y, f[item]; without f, y.
 struct Change {
   const Term* f = nullptr;
   std::optional<Value> y;
 };
 
-// Changes the items of x that the indices name. Each index descends one level. If an index names
-// several items, they change one after the other; y is one value for all of them, or has an item
-// for each. The generic null selects all items. Without indices, x as a whole changes. A dictionary
-// gets keys that it did not have, and a table columns.
+// Changes the items of x that the indices select. The first index selects items of x, the second
+// index items of those, and so on. If an index is a list, its items are changed one after the
+// other, and y is an atom for all of them or has an item for each. The generic null selects all
+// items. Without indices, x as a whole is changed. A key that a dictionary lacks is added, and so
+// is a column that a table lacks.
 //
-// Cost:   that of the changed items; for a vector of symbols, that of copying the vector.
+// Cost:   that of the changed items; for a vector of symbols, a copy of the vector.
 // Errors: `type` for an item that a vector cannot hold, or an invalid index; `length` for an index
 //         outside of x, or if y does not have an item for each index; those of f. After an error, a
 //         vector or list is unchanged.
 absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indices,
                        const Change& change);
 
-// Changes items of a variable in the same way. Errors: also `assign: NAME` if the name is one of
-// the process's.
+// Changes items of a variable as AmendDeep does. Errors: those of AmendDeep, and `assign: NAME` if
+// the name belongs to the process.
 absl::Status AmendVariable(Context& context, std::string_view name, std::span<const Value> indices,
                            const Change& change);
 

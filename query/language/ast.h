@@ -1,6 +1,6 @@
 #pragma once
 
-// The tree that the parser makes of an expression, and that the evaluator walks.
+// The tree of an expression: the parser builds it, and the evaluator walks it.
 
 #include <cstdint>
 #include <memory>
@@ -15,37 +15,38 @@ namespace tickstack::query {
 
 struct Query;
 
-// A parsed expression. Its depth is bounded when it is built, so code that walks it may recurse.
+// A parsed expression. The parser bounds its depth, so code that walks it may recurse.
 struct Node {
   enum class Kind {
     kConstant,  // `value`
     kName,      // `name`
     kFunction,  // `function`, a built-in
-    kClosure,   // `closure`, a function of another kind: a lambda, or one out of a parse tree
-    kApply,    // children[0] applied to the others, which are evaluated from the right; nullptr for
-               // one that is missing: a projection, or all of a level of an index
-    kDerived,  // `iterator` on children[0]
-    kList,     // (a;b;c)
-    kTable,    // ([a:x] b:y): children are the columns, `names` theirs, `key_columns` of them keys
-    kCond,     // $[c;a;b]: children
-    kBlock,    // [a;b;c]: statements, the last one's value
-    kIf,       // if[c;...], do[n;...], while[c;...]: children
-    kDo,
-    kWhile,
-    kAssign,  // name:x, name[i;j]+:x: children[0] is x, the others the indices; `function` the
-              // operator or nullptr
-    kView,    // name::x outside of a lambda: children[0] is x as a lambda
-    kReturn,  // :x
-    kSignal,  // 'x
-    kQuery,   // `query`
+    kClosure,   // `closure`, any other function, such as a lambda or a function in a parse tree
+    kApply,     // children[0] applied to the other children, the last one evaluated first; nullptr
+                // for a missing argument, as in f[1;] or x[;1]
+    kDerived,   // f', f/ ...: `iterator` applied to children[0]
+    kList,      // (a;b;c): children
+    kTable,     // ([a:x] b:y): children are the columns, `names` are their names, and the first
+                // `key_columns` are keys
+    kCond,      // $[c;a;b]: children
+    kBlock,     // [a;b;c]: children are statements; the value is that of the last one
+    kIf,        // if[c;...]: children
+    kDo,        // do[n;...]: children
+    kWhile,     // while[c;...]: children
+    kAssign,    // name:x, name[i;j]+:x: children[0] is x, the other children are the indices;
+                // `function` is the operator, or nullptr
+    kView,      // name::x outside of a lambda: children[0] is x as a lambda
+    kReturn,    // :x, children[0]
+    kSignal,    // 'x, children[0]
+    kQuery,     // `query`
   };
-  // `position` of an expression of another text than the request's.
+  // The position of an expression that is not in the text of the request.
   static constexpr uint32_t kNoPosition = UINT32_MAX;
 
   Kind kind = Kind::kConstant;
   int depth = 1;
-  // Byte offset in the text of the request where an error of this expression is shown: its first
-  // token; for `x+y` and f[x] that of the function.
+  // Byte offset in the text of the request at which an error of this expression is shown. It is the
+  // position of the function for `x+y` and f[x], else of the first token.
   uint32_t position = kNoPosition;
   Value value;
   std::string name;
@@ -60,16 +61,19 @@ struct Node {
 
 using NodePtr = std::unique_ptr<Node>;
 
-// `name: expression`; without a name the expression's leftmost term gives one (`named` is false).
+// `name: expression`. If the name is not written, `named` is false, and `name` is derived from the
+// expression (NameOfColumn in parser.h).
 struct NamedNode {
   std::string name;
   bool named = false;
   NodePtr node;
 };
 
-// select|exec [limit;>order] distinct columns by groups from source where conditions;
-// update columns by groups from source where conditions; delete columns|from source where
-// conditions
+// A query:
+//
+//   select|exec [limit;>order] distinct columns by groups from source where conditions
+//   update columns by groups from source where conditions
+//   delete columns|from source where conditions
 struct Query {
   enum class Verb { kSelect, kExec, kUpdate, kDelete };
   Verb verb = Verb::kSelect;
@@ -83,11 +87,11 @@ struct Query {
   }
   bool distinct = false;
   NodePtr limit;
-  NodePtr order;  // With `descending`: the order of select[>order].
-  bool descending = false;
+  NodePtr order;            // The expression in select[<order] or select[>order].
+  bool descending = false;  // True for select[>order].
   std::vector<NamedNode> columns;
   std::vector<NamedNode> groups;
-  bool grouped = false;
+  bool grouped = false;  // True with `by`.
   NodePtr source;
   std::vector<NodePtr> conditions;
 };

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the files builtins_*.cc share. Each defines the functions of one of q's categories, as its
-// reference groups them (code.kx.com/q/ref), and lists them in a table; builtins.cc puts the tables
-// together. A later function is a line in one of these and its few lines there or in a kernel's
-// file.
+// Declarations that the files builtins_*.cc share. Each of these files defines the functions of one
+// category of q's reference (code.kx.com/q/ref) and lists them in a table; builtins.cc combines the
+// tables. To add a function, define it in one of these files or as a kernel, and add a line to the
+// table.
 //
 //   math       + - * % div mod xbar sqrt sin ...    search     in within bin where group union ...
 //   logic      = <> < > ~ and or not null ...       list       # _ , til raze reverse cut ...
@@ -63,12 +63,12 @@ inline Result FromView(absl::StatusOr<TableView> view) {
   return *std::move(view);
 }
 
-// An argument copied out.
+// Returns an argument as a value; copies a column or table.
 inline absl::StatusOr<Value> Take(Context& context, Term& term) {
   return ToValue(std::move(term), context.budget);
 }
 
-// A function of values as an entry's `apply`.
+// Convert a function of values to the form of Builtin::apply.
 template <absl::StatusOr<Value> (*f)(const Value&, Budget&)>
 Result Unary(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
@@ -81,7 +81,7 @@ Result Binary(Context& context, Args args) {
   return FromValue(f(x, y, context.budget));
 }
 
-// An operator that works item by item as an entry's `apply`.
+// Builtin::apply for an operator that works item by item.
 template <AtomicOp op>
 Result Atomic(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
@@ -91,34 +91,38 @@ Result Atomic(Context& context, Args args) {
 
 using OverSlice = absl::FunctionRef<absl::StatusOr<Value>(const Slice&)>;
 
-// f of a list or column, of a dictionary's values, of a table's columns.
+// Applies f to a list or column, to the values of a dictionary, or to each column of a table.
+// `name` is the function's name, for errors.
 Result ApplyUniform(Context& context, std::string_view name, Term& term, OverSlice f);
 
-// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
+// Returns the items of an argument list. Errors: `rank` for more than `max_items`, before any item
+// is copied.
 absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items, Budget& budget);
 
-// An argument that is a whole number. Errors: `type`, `domain` for a null.
+// Returns an argument that must be a whole number. Errors: `type`, `domain` for a null.
 absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term);
 
-// The numbers of the columns that a symbol or several name. Errors: `type`, or the name at fault.
+// Returns the numbers of the columns that a symbol, or a vector of symbols, names. Errors: `type`,
+// or the name of a missing column.
 absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Value& names);
 
 std::string_view LetterOfAttribute(Attribute attribute);  // "s"; "" for none.
 
-// Keys a table, or the table of a variable given by name, by its first `keys` columns; 0 unkeys it.
-// `length` if no other column would be left.
+// Makes the first `keys` columns of a table its keys; with 0, removes the keys. `table` can be the
+// name of a variable, which is then changed. `length` unless at least one column is not a key.
 Result Enkey(Context& context, int64_t keys, Term table);
 
-// `:path, `:host:port: what is not reached from here.
+// True for a symbol such as `:path or `:host:port. Queries cannot access files and hosts.
 inline bool IsFileName(const Value& value) {
   return value.is_atom_of(Type::kSymbol) && value.symbol().starts_with(':');
 }
 
-// `n!x` for a number below zero or the null: a function of the system by its number. Errors: `nyi`
-// for those that are not here.
+// `n!x` where n is negative or null: calls q's internal function of that number. Errors: `nyi` for
+// numbers that are not supported.
 Result ApplyInternal(Context& context, const Value& number, Args args);
 
-// A table, or the variable of that name: f(view) is the result, or becomes the variable's value.
+// Returns f(view) for a table. For the name of a variable, f(view) becomes the variable's value,
+// and the name is returned.
 template <typename F>
 Result ChangeTable(Context& context, Term term, F f) {
   TS_ASSIGN_OR_RETURN(const std::optional<std::string> variable, VariableNamed(context, term));
@@ -136,7 +140,7 @@ inline bool IsDictTerm(const Term& term) {
   return value != nullptr && value->is_dict() && !value->is_keyed_table();
 }
 
-// The empty list.
+// True for the empty list.
 inline bool IsNothing(const Term& term) {
   if (const auto* slice = std::get_if<Slice>(&term)) {
     return slice->type() == Type::kList && slice->count() == 0;
@@ -145,10 +149,11 @@ inline bool IsNothing(const Term& term) {
   return value != nullptr && value->is_list() && value->count() == 0;
 }
 
-// `n?x` for a whole number n: random numbers or items. builtins_random.cc says which.
+// `n?x` for a whole number n: returns random numbers or items (see builtins_random.cc).
 Result Draw(Context& context, Args args);
 
-// Calls f(slice) for a column, vector, list or a dictionary's values.
+// Returns f(slice) for a column, vector or list, or for the values of a dictionary. Errors: `nyi`
+// for a table, `type` for an atom; `name` is the function's name, for errors.
 template <typename F>
 Result OverItems(std::string_view name, Term& term, F f) {
   if (const auto* slice = std::get_if<Slice>(&term)) return FromValue(f(*slice));

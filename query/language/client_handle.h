@@ -1,15 +1,15 @@
 #pragma once
 
-// The client that sent a request, as the request sees it: `.z.w`, `.z.u` and `.z.a`, the messages
-// that `(neg .z.w) x` sends back to it, and the answer that `-30!` gives instead of the value of
-// the request.
+// The client that sent a request, for the evaluation of that request: `.z.w`, `.z.u` and `.z.a`,
+// the messages that `(neg .z.w) x` sends back to it, and the answer that `-30!` gives instead of
+// the value of the request.
 //
 //   thread that evaluates                    thread that owns the connection
-//   Send, Send, Defer, Answer  -- Settle --> TakeMessages: in order, then the answer
+//   Send, Send, Defer, Answer  -- Settle --> TakeMessages; sends the messages, then the answer
 //
-// Nothing leaves while the request is evaluated, so an evaluation never waits for a socket.
+// Nothing is sent while the request is evaluated, so an evaluation never waits for a socket.
 //
-// Threads: one at a time. The thread that evaluates hands it on when the evaluation has ended.
+// Threads: one at a time. The evaluating thread passes it to the other one after the evaluation.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +26,14 @@
 namespace tickstack::query {
 
 struct ClientFacts {
-  int32_t handle = 0;   // `.z.w`, positive; 0: the client takes no messages.
+  int32_t handle = 0;   // `.z.w`, positive; 0: the client cannot receive messages.
   std::string user;     // `.z.u`
   int32_t address = 0;  // `.z.a`, an IPv4 address as a number; 0: unknown.
 };
 
 class ClientHandle {
  public:
-  static constexpr size_t kMaxMessages = 50'000;  // Messages of one request.
+  static constexpr size_t kMaxMessages = 50'000;  // Per request.
   // Bytes that a message takes in addition to its value until it is sent.
   static constexpr size_t kMessageBytes = 256;
 
@@ -47,15 +47,15 @@ class ClientHandle {
   // than the budget has; `stack` for lists that are nested too deeply.
   absl::Status Send(Value message, Budget& budget);
 
-  // `-30!(::)`: the value of the request does not answer it. Errors: `domain` for a request that
-  // awaits no answer.
+  // `-30!(::)`: the value of the request will not be its answer. Errors: `domain` for a request
+  // that awaits no answer.
   absl::Status Defer();
   // `-30!(handle;is_error;value)`: answers the deferred request. Errors: `domain` for a handle that
   // awaits no deferred answer, and those of Send.
   absl::Status Answer(int32_t handle, bool is_error, Value value, Budget& budget);
 
-  // Returns the answer to the request, given what its evaluation returned. Errors: `deferred` for a
-  // request that was deferred and not answered.
+  // Returns the answer to the request: that of Answer if it was deferred, else `result`, which is
+  // what its evaluation returned. Errors: `deferred` if it was deferred and not answered.
   absl::StatusOr<Value> Settle(absl::StatusOr<Value> result);
   // Returns the messages in the order of their calls of Send.
   std::vector<Value> TakeMessages() { return std::exchange(messages_, {}); }
@@ -70,9 +70,10 @@ class ClientHandle {
 
 // True if a term is `.z.w` or `neg .z.w` of a request that a client sent.
 bool IsHandle(const Context& context, const Term& term);
-// Applies such a handle: a negative one sends the message, and answers null; null sends nothing,
-// since there is nothing to flush. Errors: `nyi: .z.w` for a positive one, which would wait for the
-// client's answer; those of ClientHandle::Send.
+// Applies a handle to a message and returns the generic null. A negative handle sends the message,
+// except the generic null: in q this flushes the handle, which is not necessary here. Errors: `nyi:
+// .z.w` for a positive handle, which would wait for the client's answer; those of
+// ClientHandle::Send.
 absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span<Term> args);
 
 }  // namespace tickstack::query

@@ -17,31 +17,31 @@ namespace tickstack::query {
 
 class StoredTable;
 
-// Facts about the process for `.z` and the reporting system commands.
+// Facts about the process, for `.z` and for system commands such as `\p`.
 struct ProcessFacts {
-  int port = 0;                        // Listening port; 0: none.
+  int port = 0;                        // `\p`, listening port; 0: none.
   std::string program;                 // `.z.f`
   std::vector<std::string> arguments;  // `.z.x`
-  int threads = 0;                     // Threads that help an evaluation, `\s`.
-  int64_t timeout_s = 0;               // Limit on a query's time, `\T`; 0: none.
+  int threads = 0;                     // `\s`, threads that help with an evaluation.
+  int64_t timeout_s = 0;               // `\T`, time limit of a query in s; 0: none.
 };
 
-// Returns program and arguments from the system.
+// Returns the program and its arguments, as the operating system knows them.
 ProcessFacts FactsOfThisProcess();
 
-// Everything that an expression can access; it has no access to files, other processes or the
-// network. Variables that it assigns belong to the request. Each process that answers queries
-// implements this interface.
+// The tables, values and functions of the process that an expression can access. It cannot access
+// files, other processes or the network. Variables that an expression assigns are not here: they
+// belong to the request. Each process that answers queries implements this interface.
 //
-// Threads: one evaluation calls it from one thread; an implementation that is shared between
-// threads does its own locking.
+// Threads: one evaluation calls it from one thread. An implementation that several evaluations
+//          share does its own locking.
 class Environment {
  public:
   virtual ~Environment() = default;
 
-  // Returns the current state of a captured table. An evaluation asks once per mention, so two
-  // mentions of a table in one expression may see different row counts, each a prefix of whole
-  // batches.
+  // Returns the current state of a captured table; nullopt if there is none. It has whole batches
+  // only. An evaluation calls this for each mention of a table, so two mentions in one expression
+  // may see different numbers of rows.
   virtual std::optional<Snapshot> FindTable(std::string_view name) = 0;
   // Returns a stored table; nullptr if there is none. A captured table of the same name takes
   // precedence.
@@ -49,18 +49,19 @@ class Environment {
   virtual std::vector<std::string> TableNames() = 0;  // Sorted: the answer to `tables[]`.
   virtual int64_t NowNs() = 0;                        // `.z.p`, ns since 2000-01-01 UTC.
 
-  // Variables of the process, such as `.u.i`.
+  // Returns a variable of the process, such as `.u.i`; nullopt if there is none.
   virtual std::optional<Value> FindValue(std::string_view name);
-  // Functions of the process, such as `.u.sub` and `.rdb.stats`. A request such as `\l .`
-  // arrives as a call of `system` with the text after the backslash. `f[]` passes one argument, the
-  // generic null. Returns nullopt, without effect, if there is no function of that name.
+  // Calls a function of the process, such as `.u.sub` or `.rdb.stats`. Returns nullopt, without
+  // effect, if there is no function of that name. A request such as `\l .` is a call of `system`
+  // with the text after the backslash. `f[]` passes one argument, the generic null.
   virtual std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                                     std::span<const Value> args);
 
-  // True if a call of Call changes the process, and not only what it answers. An implementation
-  // lists what only reads: what it does not know changes something.
+  // True unless a call of Call with these arguments only reads from the process. An implementation
+  // returns false for the functions that it knows to read only.
   virtual bool Changes(std::string_view name, std::span<const Value> args);
-  // Returns why a name that was not found may not be used; OK if there is nothing of that name.
+  // Returns the error for a name that exists but that this client may not use; OK if there is no
+  // such name. Called for names that were not found.
   virtual absl::Status Refusal(std::string_view name);
 
   // Return the full names, such as `.rdb.stats`, of the functions that Call knows and of the values

@@ -5,8 +5,9 @@
 
 namespace tickstack::query {
 
-// (f;x) fby y: applies f to the items of x in each group of equal items of y, a vector or a table.
-// Returns for each item of x the result for its group, or the group's corresponding item.
+// (f;x) fby y: groups the items of x by the items of y, which is a vector or a table, and applies f
+// to each group. Returns for each item of x the result for its group. A result that is not an atom
+// must have an item for each item of the group, and each item of x gets its own.
 //
 // Cost:   a hash per item and column of y, a call of f per group.
 // Errors: `length` for different counts, those of f.

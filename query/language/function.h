@@ -1,14 +1,20 @@
 #pragma once
 
-// Functions as values: a built-in, a function of the process, a lambda, a projection (a function
-// with some of its arguments), a derived function (an iterator on something that can be applied), a
-// composition.
+// Functions as values. A function is one of these:
 //
-// They are immutable and shared: copying one increments a reference count. A lambda owns its parsed
-// statements, so a function outlives the text of its request.
+//   built-in              a function of q
+//   process function      a function of the process, such as `.u.sub`
+//   lambda                {x+1}
+//   projection            f[1;]: a function with some of its arguments
+//   derived function      f/ or f': an iterator on something that can be applied
+//   composition           '[f;g]
+//
+// Functions are immutable and shared: copying one increments a reference count. A lambda owns its
+// parsed statements, so it outlives the text of its request.
 //
 // Functions hold functions and values, so a loop could build a chain of them whose destruction
-// overflows the stack. Code that makes a function states its depth, at most kMaxFunctionDepth.
+// overflows the stack. Therefore each function records its depth, which is at most
+// kMaxFunctionDepth.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,12 +48,12 @@ struct Lambda {
   Lambda(const Lambda&) = delete;
   Lambda& operator=(const Lambda&) = delete;
 
-  std::string source;                   // From { to }.
-  std::string space = ".";              // Namespace of the names that it does not assign.
-  std::vector<std::string> parameters;  // At most kMaxParameters; x, y, z if they are implicit.
-  std::vector<std::string> locals;      // Other names that it assigns.
-  std::vector<std::unique_ptr<Node>> statements;  // nullptr: an empty one.
-  size_t nodes = 0;                               // Approximate number, for the cost of holding it.
+  std::string source;                   // The text from { to }.
+  std::string space = ".";              // Namespace of its names that are not local.
+  std::vector<std::string> parameters;  // At most kMaxParameters; x, y and z if not declared.
+  std::vector<std::string> locals;      // Names that it assigns, other than parameters.
+  std::vector<std::unique_ptr<Node>> statements;  // nullptr for an empty statement.
+  size_t nodes = 0;  // Approximate number of nodes, from which its memory is estimated.
 };
 
 inline constexpr size_t kMaxParameters = 8;
@@ -57,7 +63,7 @@ inline constexpr int kMaxFunctionDepth = 100;
 enum class Iterator : uint8_t {
   kEach,       // f'
   kOver,       // f/
-  kScan,       // f\ -
+  kScan,       // f\ (backslash)
   kPrior,      // f':
   kEachRight,  // f/:
   kEachLeft,   // f\:
@@ -70,7 +76,8 @@ using Function =
                  std::shared_ptr<const Derived>, std::shared_ptr<const Composition>,
                  std::shared_ptr<const ProcessFunction>>;
 
-// Returns the number of arguments that complete it: fewer make a projection.
+// Returns the number of arguments that a function takes. With fewer arguments it becomes a
+// projection.
 size_t RankOf(const Function& function);
 
 }  // namespace tickstack::query

@@ -1,6 +1,6 @@
 #pragma once
 
-// Returns the parts of a function, for `value`.
+// The parts of a function, as `value` returns them.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
@@ -9,12 +9,16 @@
 
 namespace tickstack::query {
 
-// The parts of a lambda are (bytecode; parameters; locals; namespace and globals; constants ...;
-// places; name; file; line; source); bytecode and places are empty, because there are none here.
-// Those of a projection are the function and its arguments, of a composition its functions, of a
-// derived function the function of the iterator, and of an operator its number.
+// Returns the parts of a function:
 //
-// Errors: `nyi` for a word of q that is no lambda here.
+//   lambda             (bytecode; parameters; locals; namespace and globals; constants ...; places;
+//                      name; file; line; source), where bytecode and places are always empty
+//   projection         the function and its arguments
+//   composition        its functions
+//   derived function   the function that the iterator is applied to
+//   operator           its number
+//
+// Errors: `nyi` for a word of q that is a lambda in q but a built-in here.
 absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget);
 
 }  // namespace tickstack::query

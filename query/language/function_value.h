@@ -1,7 +1,8 @@
 #pragma once
 
-// Functions within values: the bytes that represent them on the wire. So a function can be an item
-// of a list, be the result of a query, and return in a request.
+// Functions as values of type Value, which hold the bytes of the function on the wire. So a
+// function can be an item of a list, the result of a query, and part of a later request. The first
+// byte is the type:
 //
 //   64  lambda       NUL-terminated namespace, char vector of source. A built-in that has no number
 //                    of its own travels as a lambda whose source is its name.
@@ -13,11 +14,11 @@
 //                    insert wsum wavg div xexp setenv binr cov cor
 //   67  iterator     1 byte: ' / \ ': /: \:
 //   68  projection   count, function, arguments
-//   69  composition  count, functions: the last one first
+//   69  composition  count, functions; the function that is applied last comes first
 //   6a..6f derived   by ' / \ ': /: \: of the value that follows
 //
-// The vendor's documentation does not have the numbers; they are in the order of public decoders,
-// which agree up to `2::`, a number that one of them omits.
+// The vendor's documentation does not have these numbers. Their order is that of public decoders,
+// which agree except that one of them omits `2::`.
 
 #include <optional>
 #include <string>
@@ -31,31 +32,35 @@
 
 namespace tickstack::query {
 
-// Errors: `limit`, and those of copying the contents of a projection.
+// Returns a function as a value. Errors: `limit`, and those of copying the arguments of a
+// projection.
 absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget);
 
-// `value` is a function (100 to 111), but not the generic null. A lambda's source is parsed, and
-// charged. Errors: `nyi` for a primitive outside of the subset, `type` for a value that is no
-// function, and those of the parser.
+// Returns the function that a value represents. `value` must be a function (types 100 to 111) other
+// than the generic null. The source of a lambda is parsed, and charged. Errors: `nyi` for a
+// primitive outside of the subset, `type` for a part that is no function, and those of the parser.
 absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget);
 
-// Returns a lambda, or a built-in or function of the process by its name.
+// Returns the function of a source text: a lambda, or the name of a built-in or of a function of
+// the process. A lambda belongs to the namespace `space`.
 absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget,
                                             std::string_view space = ".");
 
-// Returns the value of a missing argument, and of an iterator without a function.
+// The value of a missing argument, as in f[1;].
 Value MissingArgument();
 bool IsMissingArgument(const Value& value);
+// The value of an iterator that is not applied to a function.
 Value IteratorValue(Iterator iterator);
 std::optional<Iterator> IteratorOf(const Value& value);
 
-// Returns the primitive of one argument that is an operator with a colon, #: for #; nullopt if
-// there is none. In a parse tree with two arguments it assigns through the operator, a#:1.
+// Returns the unary form of an operator, which is written with a colon, such as #: for #; nullopt
+// if there is none. In a parse tree, the unary form with two arguments stands for an assignment
+// through the operator, such as a#:1.
 std::optional<Value> UnaryFormOf(std::string_view op);
-// Returns the operator of such a primitive; nullptr if it is none.
+// Returns the operator of a unary form; nullptr if the value is not a unary form.
 const Builtin* OperatorOfUnaryForm(const Value& value);
 
-// Returns the namespace of a lambda from the wire: `.`, `.rdb`.
+// Returns the namespace of a lambda's value, such as `.` or `.rdb`.
 std::string SpaceOf(const Value& lambda);
 
 }  // namespace tickstack::query

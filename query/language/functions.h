@@ -14,14 +14,14 @@
 
 namespace tickstack::query {
 
-// f[1;]: the arguments, nullopt for a missing one.
+// f[1;]: a function with some of its arguments; a missing one is nullopt.
 struct Projection {
   Function function;
   std::vector<std::optional<Term>> args;
   int depth = 1;
 };
 
-// f/ of a function, or of a list, dictionary or name that is applied as one.
+// f/: an iterator on a function, or on a list, dictionary or name that is applied like a function.
 struct Derived {
   Iterator iterator;
   Term inner;
@@ -35,17 +35,17 @@ struct Composition {
   int depth = 1;
 };
 
-// `stack` if it would be more than kMaxFunctionDepth deep.
+// Make a function. Errors: `stack` if its depth would be more than kMaxFunctionDepth.
 absl::StatusOr<Function> MakeProjection(Function function, std::vector<std::optional<Term>> args);
 absl::StatusOr<Function> MakeDerived(Iterator iterator, Term inner);
 absl::StatusOr<Function> MakeComposition(Term outer, Function inner);
 
-// Applies it to the arguments, or returns a projection if there are too few.
+// Applies a function to the arguments, or returns a projection if there are too few.
 absl::StatusOr<Term> ApplyFunction(Context& context, const Function& function,
                                    std::span<Term> args);
 
-// Returns the function that a term represents, or anything else that can be applied; nullopt for
-// data, which is indexed.
+// Returns the function that a term represents; nullopt for data, which is indexed when it is
+// applied.
 absl::StatusOr<std::optional<Function>> AsFunction(const Term& term, Budget& budget);
 
 // True for anything but a function.
@@ -53,7 +53,8 @@ bool IsData(const Term& term);
 // Returns the number of arguments that a term takes: one for data.
 size_t RankOfTerm(const Term& term);
 
-// f[x;y] with missing arguments. For data, a missing argument selects all of a level.
+// Applies x to arguments of which some are missing (nullopt). A function becomes a projection; for
+// data, a missing argument selects all items of its level.
 absl::StatusOr<Term> Project(Context& context, Term x, std::vector<std::optional<Term>> args);
 
 }  // namespace tickstack::query

@@ -10,22 +10,22 @@
 
 namespace tickstack::query {
 
-// Returns a whole number as an index; a null of any width becomes that of longs. nullopt for
-// anything else.
+// Returns a whole number as an index; a null of any type becomes kNullLong. nullopt for any other
+// value.
 std::optional<int64_t> IndexOf(const Value& atom);
 
 // Returns whether a condition is true. Errors: `type` for anything but a number or boolean.
 absl::StatusOr<bool> IsTrue(const Value& flag);
 
-// x[index]: items of a vector or list, entries of a dictionary, rows or columns of a table. An
-// index outside gives the null of the type.
+// Returns x[index]: items of a vector or list, values of a dictionary, rows or columns of a table.
+// An index outside of x gives the null of the type.
 //
-// Cost:   that of the items taken; taking an atom from a column does not copy the column.
-// Errors: `type` for an invalid index of x, the name of a missing column.
+// Cost:   that of the returned items; taking an atom from a column does not copy the column.
+// Errors: `type` for an invalid index, the name of a missing column.
 absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& index);
 
-// x[i;j...]: applies j to each item that i selects. The generic null selects all of its level.
-// Without an index, returns x.
+// Returns x[i;j...]: j is applied to each item that i selects, and so on. The generic null as an
+// index selects all items of its level. Without an index, returns x.
 absl::StatusOr<Term> IndexDeep(Context& context, Term x, std::span<const Value> indices);
 
 }  // namespace tickstack::query

@@ -17,8 +17,8 @@ namespace tickstack::query {
 // Returns a vector, list or column as a slice; nullopt for anything else.
 std::optional<Slice> SliceOf(const Term& term);
 
-// Returns a dictionary with as many items as keys, both of them lists, that is no keyed table;
-// nullptr for anything else.
+// Returns the term if it is a dictionary from a vector or list to another one with the same count;
+// nullptr for anything else, also for a keyed table.
 const Value* AsEntries(const Term& term);
 
 bool IsTableTerm(const Term& term);
@@ -26,8 +26,8 @@ bool IsTableTerm(const Term& term);
 // Returns the number of items, entries or rows; nullopt for an atom or function.
 absl::StatusOr<std::optional<size_t>> CountOfItems(Context& context, const Term& term);
 
-// Returns the items at the positions, in their order. Columns of a table are not copied; items of a
-// list may become a vector. Positions must be below CountOfItems().
+// Returns the items at the positions, in the order of the positions, which must be below
+// CountOfItems(). Columns of a table are not copied. The items of a list may become a vector.
 absl::StatusOr<Term> ItemsAt(Context& context, Term term, ScratchVector<uint32_t> positions);
 
 }  // namespace tickstack::query

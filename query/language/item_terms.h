@@ -1,6 +1,6 @@
 #pragma once
 
-// The items of anything that an iterator visits, as terms, without copying their contents.
+// The items of a term, as terms, for iterators. The contents of items are not copied.
 
 #include <cstddef>
 #include <memory>
@@ -15,15 +15,16 @@ namespace tickstack::query {
 
 class ItemTerms {
  public:
-  // Returns the items of a vector, list, column, table (its rows), or a dictionary's values.
-  // Anything else is a single item that is combined with all others.
+  // Makes the items of a vector, list or column, the rows of a table, or the values of a
+  // dictionary. For any other term the only item is the term itself: iterators combine it with
+  // every item of the other arguments.
   static absl::StatusOr<ItemTerms> Of(Term term, Budget& budget);
 
   bool is_atom() const { return kind_ == Kind::kAtom; }
   size_t count() const { return count_; }
-  // Returns item i; for an atom always its single item. An item that is a vector or list is shared.
+  // Returns item i; if is_atom(), the only item for any i. A vector or list is shared, not copied.
   absl::StatusOr<Term> At(size_t i) const;
-  // The keys of a dictionary, for the result.
+  // The keys of a dictionary, which the result gets as well; nullopt for other terms.
   const std::optional<Value>& keys() const { return keys_; }
 
  private:
@@ -38,8 +39,8 @@ class ItemTerms {
   std::optional<Value> keys_;
 };
 
-// Combines the items' results: atoms of one type become a vector, and dictionaries with the same
-// names a table.
+// Combines the results for all items into one value: atoms of one type become a vector,
+// dictionaries with the same names a table, and anything else a list.
 absl::StatusOr<Value> CollectItems(std::vector<Value> items, Budget& budget);
 
 }  // namespace tickstack::query

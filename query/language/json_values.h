@@ -10,11 +10,17 @@
 
 namespace tickstack::query {
 
-// `.j.j x`: in the form of HTTP answers (table/format_value.h).
+// `.j.j x`: returns x as JSON text, in the form of HTTP answers (table/format_value.h).
 absl::StatusOr<Value> JsonOf(const Value& x, Budget& budget);
 
-// `.j.k x`: numbers are floats, null is 0n, `true` a boolean, a text a string, an array a list, an
-// object a dictionary from symbols; an array of objects with the same names is a table.
+// `.j.k x`: returns the value of a JSON text:
+//
+//   number          float
+//   null            0n
+//   true, false     boolean
+//   string          string
+//   array           list; a table if it has only objects with the same names
+//   object          dictionary from symbols
 //
 // Errors: `parse` with the position of invalid JSON, `stack` for more than kMaxListDepth levels,
 // `limit`.

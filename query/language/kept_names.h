@@ -1,16 +1,16 @@
 #pragma once
 
-// The names that a client keeps from one request to the next, while it is connected. Other clients
-// do not see them.
+// The variables that a client keeps from one request to the next, while it is connected. Other
+// clients do not see them.
 //
 //   request 1:  f:{x*2}        a variable of the request, kept when it ends
 //   request 2:  f 21           a variable of this request from the start
 //
-// Values are kept as copies in DRAM, so they hold neither old rows of a captured table nor scratch
-// memory. A value that does not fit is not kept; using it is the error `limit`.
+// Values are kept as copies in DRAM, so they refer neither to a captured table nor to scratch
+// memory. A value that is too large is not kept, and a later use of its name is the error `limit`.
 //
-// Threads: one request at a time. The thread that runs a client's next request synchronizes with
-// the end of the previous one.
+// Threads: one request at a time. The caller makes sure that a client's request begins after the
+// end of the previous one.
 
 #include <cstddef>
 #include <map>
@@ -26,24 +26,25 @@ namespace tickstack::query {
 
 class KeptNames {
  public:
-  static constexpr size_t kMaxBytes = size_t{16} << 20;  // Sum over all names of a client.
+  static constexpr size_t kMaxBytes = size_t{16} << 20;  // For all names of a client together.
 
-  // Makes the names variables of a request. Cost: a few ns per name; nothing is copied.
+  // Adds the kept names to a request as variables. Cost: a few ns per name; values are not copied.
   absl::Status Load(Frame& request) const;
 
-  // A request's changes, in a form that outlives its memory. Made within the request's evaluation.
+  // A variable that a request changed, in a form that outlives the request's memory.
   struct Change {
     std::string name;
     bool is_view = false;
-    std::string encoded;  // Empty if the value is too large to be kept.
+    std::string encoded;  // The value in wire format; empty if it is too large to be kept.
     size_t bytes = 0;
   };
+  // Returns the changes of a request. Must be called within its evaluation.
   std::vector<Change> ChangesOf(const Frame& request, Budget& budget) const;
-  // Keeps the changes after the evaluation.
+  // Keeps the changes. To be called after the evaluation.
   void Keep(std::vector<Change> changes);
 
-  // Converts an error about an unknown name to `limit` if the name's value was too large to be
-  // kept.
+  // Returns `limit` instead of an error about an unknown name if the name's value was too large to
+  // be kept. Returns other errors unchanged.
   absl::Status Explain(absl::Status why) const;
 
  private:
@@ -55,7 +56,7 @@ class KeptNames {
   void Forget(const std::string& name);
 
   std::map<std::string, Kept, std::less<>> kept_;
-  std::map<std::string, size_t, std::less<>> too_large_;
+  std::map<std::string, size_t, std::less<>> too_large_;  // Bytes of values that are not kept.
   size_t bytes_ = 0;
 };
 

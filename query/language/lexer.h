@@ -11,9 +11,9 @@
 namespace tickstack::query {
 
 enum class TokenKind {
-  kNumber,    // One numeric word with its `-`: `12`, `-0W`, `2013.10.07D09:30`.
-  kString,    // With its quotes.
-  kSymbol,    // One or more names without a blank between: `a`b.
+  kNumber,    // One numeric word, with its minus: `12`, `-0W`, `2013.10.07D09:30`.
+  kString,    // A string with its quotes.
+  kSymbol,    // One or more symbols without a blank between them: `a`b.
   kName,      // x, max, .u.sub
   kOperator,  // + - * % = <> < > <= >= , ~ ! # _ @ . ? $ & | ^ : :: and the iterators ' / \ ': /:
               // \:
@@ -32,12 +32,12 @@ struct Token {
   bool Is(TokenKind k, std::string_view t) const { return kind == k && text == t; }
 };
 
-// Divides a text into tokens, the last one kEnd. A minus belongs to the number after it as in q:
-// not if it follows something that has a value, unless there is a blank before it (`1 -1` is a
-// vector, `x-1` a subtraction). `/` after a blank or at the start comments out the rest of the
-// line.
+// Divides a text into tokens; the last one is kEnd. A minus directly before a number is part of the
+// number, as in q, unless it directly follows something that has a value: `1 -1` is a vector, and
+// `x-1` is a subtraction. A `/` after a blank, or at the start of a line, begins a comment that
+// ends with the line.
 //
-// Errors: as in q: `char` for a character that starts no token, `"` for a string without end.
+// Errors: as in q, `char` for a character that starts no token, `"` for a string without end.
 // Cost:   one pass; tokens point into `source`.
 absl::StatusOr<std::vector<Token>> Tokenise(std::string_view source);
 

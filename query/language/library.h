@@ -1,6 +1,7 @@
 #pragma once
 
-// Definitions in q's own namespaces, `.Q`, `.h` and `.j`, that are written in q.
+// Definitions that are written in q: words such as `hsym`, and names in q's own namespaces `.Q`,
+// `.h` and `.j`.
 
 #include <span>
 #include <string_view>

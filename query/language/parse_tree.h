@@ -1,9 +1,9 @@
 #pragma once
 
-// Parse trees: expressions as values (code.kx.com/q/basics/parsetrees). A symbol is a name, a list
-// is its first item applied to the others, a list of one item is that item itself, and everything
-// else is a constant. A tree becomes the same nodes as a text, so both have the same meaning and
-// bounds.
+// Parse trees: expressions as values (code.kx.com/q/basics/parsetrees). A symbol means the variable
+// of that name. A list means its first item applied to the other items, and a list of one item
+// means that item as a constant. Any other value is a constant. A tree is converted to the same
+// nodes as a text, so both have the same meaning and the same bounds.
 
 #include <span>
 
@@ -13,23 +13,23 @@
 
 namespace tickstack::query {
 
-// Errors: `stack` for a tree that is deeper than a text may be, `nyi` for a function outside of the
-// subset.
+// Converts a tree. Errors: `stack` for a tree that is deeper than a text may be, `nyi` for a
+// function outside of the subset.
 absl::StatusOr<NodePtr> NodeOfTree(const Value& tree, Budget& budget);
 
-// Returns ?[t;c;b;a], ?[t;c;b;a;n] and ?[t;c;b;a;n;o] as the corresponding query; `t` is a table or
-// its name.
+// Evaluates ?[t;c;b;a], ?[t;c;b;a;n] or ?[t;c;b;a;n;o], the functional form of select and exec.
 //
+//   t  a table or its name
 //   c  a list of conditions
-//   b  0b: no groups; 1b: distinct; a dictionary of names and groups: `by`; (): exec; a name or a
-//      tree: exec by
-//   a  a dictionary of names and columns; (): all; for exec also a single column
-//   n  as in select[n]
-//   o  a list of iasc or idesc and an expression: as in select[<x]
+//   b  0b: select without groups; 1b: select distinct; a dictionary from names to groups: select
+//      by; (): exec; a name or a tree: exec by
+//   a  a dictionary from names to columns; (): all columns; for exec also a single column
+//   n  the limit, as in select[n]
+//   o  a list of iasc or idesc and an expression: the order, as in select[<x]
 absl::StatusOr<Term> FunctionalSelect(Context& context, std::span<Term> args);
 
-// ![t;c;b;a]: update if `a` is a dictionary; otherwise deletes the columns that it names, or rows
-// if it names none.
+// Evaluates ![t;c;b;a]. It is an update if `a` is a dictionary. Otherwise it deletes the columns
+// that `a` names or, if it names none, the rows that meet the conditions.
 absl::StatusOr<Term> FunctionalUpdate(Context& context, std::span<Term> args);
 
 }  // namespace tickstack::query

@@ -25,7 +25,7 @@ struct LambdaScope {
 
 class Parser {
  public:
-  // `positions`: nodes and errors have theirs.
+  // With `positions`, nodes and errors get positions.
   Parser(std::vector<Token> tokens, int max_depth, std::string_view space, bool positions)
       : tokens_(std::move(tokens)), space_(space), max_depth_(max_depth), positions_(positions) {}
 
@@ -107,10 +107,11 @@ class Parser {
   int depth_ = 0;
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr outside of lambdas.
-  // True after `from`: the word `where` begins the conditions, and is not the function `where`.
+  // True after `from`, where the word `where` begins the conditions and is not the function
+  // `where`.
   bool where_ends_ = false;
-  bool in_k_ = false;  // True if the text is k.
-  // True inside a query's phrase: a comma separates phrases, and is not the operator that joins.
+  bool in_k_ = false;  // True while parsing k, not q.
+  // True inside a query's phrase, where a comma separates phrases and is not the operator `,`.
   bool comma_ends_ = false;
 };
 

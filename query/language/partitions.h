@@ -1,10 +1,11 @@
 #pragma once
 
-// Determines the partitions of a stored table that a query covers, and where its rows are in them.
+// Determines the partitions of a stored table that a query reads, and the partitions of rows.
 //
-// The leading conditions of a query that name only the partition column are evaluated on the list
-// of partitions, as in kdb+: `date=last date` selects the newest partition, and files of the others
-// are not opened. A condition on the partition column that follows others is evaluated on rows.
+// As in kdb+, the first conditions of a query are evaluated on the list of partitions as long as
+// they name only the partition column. So `date=last date` selects the newest partition, and no
+// files of other partitions are opened. A condition on the partition column that comes after a
+// condition on another column is evaluated on rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,21 +26,22 @@ std::shared_ptr<const StoredTable> StoredSource(Context& context, const Node& so
 
 struct PrunedParts {
   std::shared_ptr<const StoredParts> parts;
-  size_t conditions;  // Number of leading conditions that all rows of the parts meet.
+  size_t conditions;  // The number of conditions, from the first one on, that were evaluated.
 };
+// Returns the parts of the partitions that meet the first conditions.
 absl::StatusOr<PrunedParts> PruneParts(Context& context,
                                        const std::shared_ptr<const StoredTable>& table,
                                        std::span<const NodePtr> conditions);
 absl::StatusOr<std::shared_ptr<const StoredParts>> AllParts(
     const std::shared_ptr<const StoredTable>& table, const Budget& budget);
 
-// Row numbers that restart in each part: `i`.
+// Returns the values of `i` for these rows: row numbers that count from 0 in each part.
 ScratchVector<int64_t> RowsInParts(const StoredParts& parts, const RowSet& rows);
 
-// Runs of rows, each within one part: where each run ends among the rows, and its first row.
+// Successive rows of one part form a run.
 struct PartRuns {
-  ScratchVector<uint32_t> ends;
-  ScratchVector<uint32_t> first_rows;
+  ScratchVector<uint32_t> ends;        // By run: the position after its last row.
+  ScratchVector<uint32_t> first_rows;  // By run: the number of its first row.
 };
 PartRuns RunsOfParts(const StoredParts& parts, const RowSet& rows);
 

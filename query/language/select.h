@@ -6,15 +6,14 @@
 
 namespace tickstack::query {
 
-// Evaluates `select`, `exec`, `update` and `delete` in q's order: source; conditions from the left,
-// each on the rows that the previous ones left; groups; columns.
+// Evaluates `select`, `exec`, `update` and `delete` in q's order: the source; the conditions from
+// the left, each on the rows that met the previous ones; the groups; the columns.
 //
-// A select of plain columns copies nothing: it is the source at fewer rows. Aggregates and
-// conditions read columns in place. Groups by the indexed column of a whole table come from the
-// index; others take a hash per row.
+// Cost: a select of plain columns copies nothing, since its result is a view of the source.
+//       Conditions and aggregates read columns in place. For the cost of groups see group.h.
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query);
 
-// The same over a given table; the query's own source is ignored.
+// Evaluates a query over `source` instead of its own source.
 absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source);
 
 }  // namespace tickstack::query

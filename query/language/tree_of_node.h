@@ -1,7 +1,7 @@
 #pragma once
 
-// Converts expressions to parse trees (code.kx.com/q/ref/parse), which parse_tree.h reads.
-// Evaluating the tree of an expression is the same as evaluating the expression.
+// Converts expressions to parse trees (code.kx.com/q/ref/parse), the reverse of parse_tree.h.
+// Evaluating the tree of an expression gives the same result as evaluating the expression.
 //
 //   a+1             (+;`a;1)               a name becomes a symbol, a symbol an enlisted symbol
 //   (a;1)           (enlist;`a;1)
@@ -11,8 +11,9 @@
 //   ([]a:x)         (flip;(!;,,`a;(enlist;`x)))
 //   select a from t where b, c             (?;`t;,(`b;`c);0b;(,`a)!,`a)
 //
-// Differences from kdb+: a function that is not a primitive here appears by its name, where kdb+
-// shows its source; and a keyed table literal is (!;n;(flip;...)) with its number n of key columns.
+// Differences from kdb+: a function that is a built-in here, but not a primitive of q, appears by
+// its name, where kdb+ has its source; and the literal of a keyed table with n key columns is
+// (!;n;(flip;...)).
 
 #include <span>
 
@@ -23,8 +24,8 @@
 
 namespace tickstack::query {
 
-// Returns the tree of a text's statements. Errors: `nyi` for statements that have no tree, such as
-// a signal, or an assignment through a comparison like `a<>:1`; errors of copying a function.
+// Returns the tree of a text's statements. Errors: `nyi` for a statement that has no tree, such as
+// a signal, or an assignment through a comparison like `a<>:1`; those of copying a function.
 absl::StatusOr<Value> TreeOfStatements(std::span<const NodePtr> statements, Budget& budget);
 
 }  // namespace tickstack::query

@@ -1,7 +1,7 @@
 #pragma once
 
-// `update` and `delete`: return a table with some of its rows or columns changed. The result is a
-// value of the request; captured tables do not change.
+// `update` and `delete`: return a table with changed or without some rows or columns. The result is
+// a value of the request; captured and stored tables do not change.
 
 #include "absl/status/statusor.h"
 #include "query/columns/table_view.h"
@@ -11,16 +11,15 @@
 
 namespace tickstack::query {
 
-// `left` are the rows of `view` that met the conditions.
-//
-// update: the columns, evaluated over those rows (with `by`, group by group), replace the rows'
-// items. A column that is assigned in all rows may change its type; one that is assigned in some
-// rows may not (`type`); a new column has nulls in the other rows. Columns that are not named are
-// not copied. delete: removes those rows, or columns.
+// Evaluates the columns of `update` over the rows `left`, which met the conditions (with `by`, over
+// each group of them), and replaces the items of these rows. A column may change its type if it is
+// assigned in all rows; otherwise another type is the error `type`. A new column has nulls in the
+// other rows.
 //
 // Cost: a copy of the columns that change.
 absl::StatusOr<Term> UpdateTable(Context& context, const Query& query, const TableView& view,
                                  RemainingRows left);
+// Returns the table without the rows `left`, or without the columns that the query names.
 absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const TableView& view,
                                      RemainingRows left);
 

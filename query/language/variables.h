@@ -1,7 +1,7 @@
 #pragma once
 
-// The names that a request assigns. They belong to its client (kept_names.h): they cannot change
-// anything that the process has.
+// The variables that a request assigns. Its client can use them in later requests (kept_names.h).
+// They cannot replace names of the process.
 
 #include <cstddef>
 #include <memory>
@@ -20,20 +20,21 @@ namespace tickstack::query {
 
 class ClientHandle;
 
-// Returns what holding a term costs: the bytes of its values, and its parsed statements. Captured
-// and stored columns do not count. `as_gathered` decides whether columns that are still deferred
-// count as if they were gathered; it is set when they are kept while temporaries are given back.
+// Returns the memory that a term holds: the bytes of its values and of parsed statements. Captured
+// and stored columns do not count. With `as_gathered`, a deferred column counts as if it were
+// gathered: for a term that is kept while Temporaries gives back charges.
 //
 // Errors: `stack` for lists nested more than kMaxListDepth deep. A caller that keeps a value for a
-// later step checks this, so that no loop builds a value that is too deep to be walked. Cost: a
-// step per item of a list.
+//         later step calls this function, so that no loop builds a value that is too deep to be
+//         walked.
+// Cost:   a step per item of a list.
 absl::StatusOr<Budget::Amount> CheckedBytes(const Term& term, bool as_gathered = false);
 
-// Converts a term for repeated use: large values are shared, so that copies of the term are cheap,
-// and terms that stand for functions become functions.
+// Converts a term for repeated use: vectors, lists and tables become shared, so that copies of the
+// term are cheap, and a value that represents a function becomes that function.
 absl::StatusOr<Term> Shared(Term term, Budget& budget);
 
-// Calls f(), gives back everything that it charged, and charges only its result: for a step whose
+// Calls f(), gives back everything that it charged, and charges its result. For a step whose
 // temporaries are freed when it ends.
 template <typename F>
 absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
@@ -47,7 +48,7 @@ absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
   return result;
 }
 
-// A term that a loop replaces repeatedly, charged while it is held.
+// A term that a loop replaces in each step. The current term is charged.
 class HeldTerm {
  public:
   explicit HeldTerm(Budget& budget) : budget_(budget) {}
@@ -65,10 +66,12 @@ class HeldTerm {
   Budget::Amount bytes_;
 };
 
-// Variables of one lambda call, or those of the request, which lambdas see as well.
+// The variables of one call of a lambda, or those of the request, which lambdas can use as well.
+// Members that are "for a request" are used only in the frame of the request.
 class Frame {
  public:
-  // `lambda` is nullptr for those of the request; else it lives as long as the frame.
+  // `lambda` is the called lambda, which must outlive the frame; nullptr for the request's
+  // variables.
   Frame(Budget& budget, const std::shared_ptr<const Lambda>* lambda)
       : budget_(budget), lambda_(lambda) {}
   ~Frame();
@@ -76,14 +79,14 @@ class Frame {
   Frame& operator=(const Frame&) = delete;
 
   const std::shared_ptr<const Lambda>* lambda() const { return lambda_; }
-  // True for a parameter, or a name assigned in the lambda.
+  // True for a parameter of the lambda, or a name that it assigns.
   bool IsLocal(std::string_view name) const;
   const Term* Find(std::string_view name) const;  // nullptr if it is not assigned yet.
   // Keeps the term, which is charged while it is kept. Errors: `limit`, and those of CheckedBytes.
   absl::Status Assign(std::string_view name, Term term);
   // Binds a parameter to its argument, which the caller has charged.
   absl::Status Bind(std::string_view name, Term term);
-  // Takes a variable out to change it; the variable stays, without a value.
+  // Moves the value of a variable out. The variable then has no value until it is assigned again.
   std::optional<Term> Take(std::string_view name);
 
   // Calls visit(name) for each variable that has a value.
@@ -94,43 +97,44 @@ class Frame {
     }
   }
 
-  // For a request: the namespace of names without a dot (`\d`), `.` for the root, and the console
-  // size for `.Q.s` (`\c`).
+  // For a request: the size of the console for `.Q.s` (`\c`).
   struct Console {
     int32_t lines = 25;
     int32_t columns = 80;
   };
+  // For a request: the namespace of names without a dot (`\d`); `.` is the root.
   const std::string& space() const { return space_; }
   void set_space(std::string_view space) { space_ = space; }
   const Console& console() const { return console_; }
   void set_console(Console console) { console_ = console; }
 
-  // For a request: where its random numbers come from.
+  // For a request: its random numbers.
   Random& random() { return random_; }
 
-  // For a request: the client that sent it; nullptr: none.
+  // For a request: the client that sent it; nullptr if there is none.
   ClientHandle* client() const { return client_; }
   void set_client(ClientHandle* client) { client_ = client; }
 
-  // For a request: defines a view, `name::x` outside of a lambda, which is evaluated whenever its
-  // name is used. Errors: those of Assign.
+  // For a request: defines a view, `name::x` outside of a lambda. Its expression x is evaluated
+  // each time that the name is used. Errors: those of Assign.
   absl::Status AssignView(std::string_view name, const std::shared_ptr<const Lambda>& expression);
-  // Returns nullptr if the name is not that of a view.
+  // Returns the expression of a view; nullptr if there is no view of that name.
   std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
-  std::vector<std::string> Views() const;  // Sorted.
+  std::vector<std::string> Views() const;  // Returns the names of all views, sorted.
   bool HasViews() const { return has_views_; }
 
   // For a request: the trace of the current error. Each function that returns the error adds its
-  // source text, the innermost first; a trap takes all of them.
+  // source text, the innermost function first, until a trap catches the error.
   void AddToTrace(std::string_view source);
   void ForgetTrace() { trace_.clear(); }
-  // Returns the trace as `.Q.trp` passes it on: for each function, the innermost first and `trap`
-  // last, a list of (list of the function; (name; file; line; source); place in it; number).
+  // Returns the trace in the form of `.Q.trp` and clears it. It has an entry for each function, the
+  // innermost first, and a last one for `trap`. An entry is a list of four items: a list with the
+  // function; (name; file; line; source); the position in the source; the entry's number.
   absl::StatusOr<Value> TakeTrace(std::string_view trap, Budget& budget);
 
-  // Assigns a variable that the client kept. EachChanged calls visit(name, term, is_view) for the
-  // variables that changed since.
+  // Assigns a variable that the client kept from earlier requests.
   absl::Status AssignKept(std::string_view name, Term term, bool is_view);
+  // Calls visit(name, term, is_view) for each variable that was assigned other than by AssignKept.
   template <typename F>
   void EachChanged(F visit) const {
     for (const Variable& variable : variables_) {
@@ -140,7 +144,7 @@ class Frame {
     }
   }
 
-  // The value of `:x`, on its way out of the lambda.
+  // The value of `:x` while the lambda ends; nullopt otherwise.
   std::optional<Term> returned;
 
  private:
@@ -149,7 +153,7 @@ class Frame {
     std::optional<Term> term;
     Budget::Amount held_bytes;
     bool is_view = false;
-    bool is_kept = false;  // As KeptNames has it.
+    bool is_kept = false;  // True if the value is that of AssignKept.
   };
   Variable* FindVariable(std::string_view name);
 
@@ -167,30 +171,30 @@ class Frame {
 // The meaning of names at some point of an evaluation.
 class Variables {
  public:
-  // For a text of the request: its names belong to the request's current namespace.
+  // For the text of the request, whose names belong to the request's current namespace.
   explicit Variables(Frame& request) : request_(request), space_(request.space()) {}
-  // For the body of a lambda's call.
+  // For a call of a lambda, with the variables `locals`.
   Variables(const Variables& outer, Frame& locals)
       : request_(outer.request_), locals_(&locals), space_((*locals.lambda())->space) {}
 
   Frame& request() const { return request_; }
   Frame* locals() const { return locals_; }  // nullptr outside of lambdas.
   Frame& innermost() const { return locals_ != nullptr ? *locals_ : request_; }
-  // The namespace of names without a dot: that of the called lambda, else of the text.
+  // The namespace of names without a dot: that of the called lambda, or of the request's text.
   const std::string& space() const { return space_; }
   template <typename F>
   void ForEachOfRequest(F visit) const {
     request_.Each(visit);
   }
-  // Returns a name that is not local, with its namespace.
+  // Returns the full name, with its namespace, of a name that is not local.
   std::string Whole(std::string_view name) const;
-  // Returns the expression of a view of the request; nullptr if the name is not that of a view.
+  // Returns the expression of a view; nullptr if the name does not mean a view.
   std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
   bool Has(std::string_view name) const;
   // Returns the frame of a variable, which must exist.
   Frame& FrameOf(std::string_view name) const;
-  // Returns a copy: cheap for vectors, lists and tables, which are shared; a dictionary is copied
-  // and charged. nullopt if there is no such variable.
+  // Returns the value of a variable; nullopt if there is none. A vector, list or table is shared,
+  // and a dictionary is copied and charged.
   absl::StatusOr<std::optional<Term>> Find(std::string_view name, Budget& budget) const;
 
  private:
@@ -199,16 +203,19 @@ class Variables {
   std::string space_;
 };
 
-// Assigns to a local if the lambda has one with that name, else to a variable of the request.
-// Errors: `assign: NAME` for names of the process or reserved by q, and for other names in their
-// namespaces; `nyi` for a dot within a name; those of Frame::Assign.
+// Assigns to a local variable if the lambda has one with that name, else to a variable of the
+// request. Errors: those of CheckAssignable and Frame::Assign.
 absl::Status AssignName(Context& context, std::string_view name, Term term);
+// Returns the error `assign: NAME`.
 absl::Status CannotAssign(std::string_view name);
-// Checks that a name may become a variable of the request.
+// Checks that a name may become a variable of the request. Errors: `assign: NAME` for a name of the
+// process, a name that q reserves, or any name in a namespace of these; `nyi` for a dot within a
+// name, as in `a.b`.
 absl::Status CheckAssignable(Context& context, std::string_view name);
 
-// Returns the variable that a symbol names, for changing it; nullopt if the term is no symbol.
-// Errors: `assign: NAME` for names of the process, and the name itself if it does not exist.
+// Returns the name of the variable that a symbol names, for a function that changes variables;
+// nullopt if the term is no symbol. Errors: `assign: NAME` for a name of the process, and the name
+// itself if it does not exist.
 absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const Term& term);
 
 }  // namespace tickstack::query
