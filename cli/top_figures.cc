@@ -24,7 +24,7 @@ constexpr std::string_view kTp = wire::protocol::kStats, kRdb = ".rdb.stats", kF
 constexpr double kNsPerMs = 1e6;
 
 // Returns an entry of a dictionary. Unlike StatusFacts::Number, returns nullopt for numbers beyond
-// 9e15 too, because the answers may come from a process that is not ours.
+// 9e15 too, because the answers may come from a foreign server.
 std::optional<double> Number(const serve::StatusFacts& facts, std::string_view source,
                              std::string_view key) {
   constexpr double kLargest = 9e15;

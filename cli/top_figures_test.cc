@@ -133,7 +133,7 @@ TEST(TopFigures, TheDayIsThatOfTheTickerplant) {
   EXPECT_EQ(Figures({}, {plant}).day, "2020.03.09");
 }
 
-// Answers of a process that is not ours: other types, sizes and bytes.
+// A foreign server may answer with other types, sizes and bytes.
 TEST(TopFigures, StrangeAnswersGiveNoFigures) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   TopAnswer rdb = Answer("rdb", "rdb", ".rdb.stats", 1, {{"bytes", kInfinity}, {"rows", -1e300}});
