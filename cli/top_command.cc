@@ -31,6 +31,7 @@ using namespace std::chrono_literals;
 constexpr int kExitWrongUsage = 2;
 constexpr int64_t kIntervalNs = kNsPerSecond;
 constexpr auto kAnswerTime = 900ms;  // A process that takes longer is shown as silent.
+constexpr auto kOnceTime = 5s;       // The same for --once.
 constexpr auto kKeyInterval = 50ms;  // Between two looks at the keys.
 
 // What is watched, and how to log in.
@@ -142,10 +143,11 @@ class Top {
   }
 
  private:
-  // Asks all processes and returns their answers.
+  // Asks all processes and returns their answers. Nothing is drawn meanwhile, so there is time for
+  // logins on a busy machine.
   std::vector<TopAnswer> Poll() {
     watch_.Begin();
-    watch_.Run(kAnswerTime);
+    watch_.Run(kOnceTime);
     return watch_.Take();
   }
 
