@@ -6,8 +6,8 @@
 // touched whole chunks at full priority would take the cores from the threads that ingest. The nice
 // value is not higher because the kernel holds the process's map while it touches: on a busy core,
 // other threads that map memory wait for it, 0.02 s at nice value 0, 0.06 at 5, 0.6 at 19. For the
-// same reason it maps memory ahead of itself. Pages that were used stay touched: the next day
-// reuses them.
+// same reason it maps memory ahead of itself, and a TouchPause stops it. Pages that were used stay
+// touched: the next day reuses them.
 
 #include "mem/arena_tier.h"
 
@@ -20,6 +20,7 @@
 #include "base/thread_priority.h"
 #include "base/time.h"
 #include "mem/copy.h"
+#include "mem/touch_pause.h"
 
 namespace tickstack::mem {
 namespace {
@@ -231,6 +232,11 @@ void ArenaTier::TouchAhead() {
   while (true) {
     wake_.wait(lock, [this] { return stopping_ || WantsPages(); });
     if (stopping_) return;
+    lock.unlock();
+    const TouchPermit permit;
+    lock.lock();
+    if (stopping_) return;
+    if (!WantsPages()) continue;
     const std::optional<size_t> page = allocator_.TakeUntouched();
     if (!page) {
       exhausted_ = true;  // All pages are touched.

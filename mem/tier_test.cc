@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "base/status.h"
 #include "mem/arena.h"
 #include "mem/numa.h"
+#include "mem/touch_pause.h"
 
 namespace tickstack::mem {
 namespace {
@@ -141,6 +143,22 @@ TEST(DramTier, TouchesFirstWhatItIsToldToWithinItsCapacity) {
     }
     tier->Free(memory, 4 * kMiB);
   }
+}
+
+// Goal: threads that must not wait for the kernel's work on the map do not. Method: a tier opens
+// and allocates in a pause.
+TEST(DramTier, TouchesNothingAheadInAPause) {
+  std::optional<TouchPause> pause(std::in_place);
+  const auto tier = *OpenTier({.touch_first_bytes = 16 * kMiB});
+  std::byte* const memory = *tier->Allocate(4 * kMiB);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(tier->ResidentBytes(), 4 * kMiB);
+  pause.reset();
+  for (int i = 0; i < 2000 && tier->ResidentBytes() < 16 * kMiB; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(tier->ResidentBytes(), 16 * kMiB);
+  tier->Free(memory, 4 * kMiB);
 }
 
 TEST(DramTier, RefusesByNameWhatItsCapacityDoesNotHold) {

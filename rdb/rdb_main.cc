@@ -253,9 +253,10 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
   loop.OnStopSignal([&](int) { stop = true; });
   TS_RETURN_IF_ERROR(FillFirst(options, loop, stop, rdb));
   Intake intake(loop, subscribe, &rdb);
+  std::optional<mem::TouchPause> pause;
   if (successor != nullptr) {
     intake.Start();
-    TS_RETURN_IF_ERROR(successor->TakeSockets(loop, stop, rdb, options.listener));
+    TS_RETURN_IF_ERROR(successor->TakeSockets(loop, stop, rdb, options.listener, pause));
     if (stop) return 0;
   }
 
@@ -286,6 +287,7 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
   });
   if (successor != nullptr) {
     successor->Confirm(loop, [&] {
+      pause.reset();
       if (is_given) rdb.durable()->tier().ReuseFreed();
       if (end_of_day) end_of_day->Begin();
       holder->Offer(loop);

@@ -76,7 +76,8 @@ absl::StatusOr<std::unique_ptr<Successor>> Successor::Begin(int port, std::strin
 }
 
 absl::Status Successor::TakeSockets(wire::EventLoop& loop, const bool& stop, const Rdb& rdb,
-                                    wire::ListenerOptions& listener) {
+                                    wire::ListenerOptions& listener,
+                                    std::optional<mem::TouchPause>& pause) {
   const RdbCounters& counters = rdb.counters();
   loop.RunUntil([&] { return stop || counters.live.load(std::memory_order_relaxed) == 1; },
                 /*busy_poll=*/false);
@@ -85,6 +86,8 @@ absl::Status Successor::TakeSockets(wire::EventLoop& loop, const bool& stop, con
   const int64_t drained_ns = MonotonicNs() + kDrainAtMost.count();
   while (!stop && MonotonicNs() < drained_ns && loop.RunReady()) {
   }
+  // The threads that will answer here map memory, and no client is answered until they run.
+  pause.emplace();
   absl::Status taken = Unavailable("not asked yet");
   while (!stop && absl::IsUnavailable(taken)) {
     if (counters.incomplete.load(std::memory_order_relaxed) != 0) {

@@ -30,6 +30,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "mem/touch_pause.h"
 #include "rdb/end_of_day.h"
 #include "rdb/intake.h"
 #include "rdb/rdb.h"
@@ -52,9 +53,9 @@ class Successor {
   // Runs the loop until the rdb is live, receives the sockets, and runs it until the rdb has
   // everything that the holder had. Returns early, with OK, if `stop` becomes true. If the holder
   // has ended, `listener` stays as it is. kFailedPrecondition: the rdb lacks rows, or the holder
-  // refuses.
+  // refuses. `pause` begins before the sockets are asked for.
   absl::Status TakeSockets(wire::EventLoop& loop, const bool& stop, const Rdb& rdb,
-                           wire::ListenerOptions& listener);
+                           wire::ListenerOptions& listener, std::optional<mem::TouchPause>& pause);
   // Clients are accepted now: calls `done` when the holder has ended.
   void Confirm(wire::EventLoop& loop, std::function<void()> done);
 

@@ -1,27 +1,23 @@
 #include "tickerplant/logged_schemas.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
+#include "base/file.h"
 #include "base/status.h"
-#include "base/string_map.h"
+#include "wire/tplog_format.h"
 #include "wire/tplog_index.h"
-#include "wire/tplog_reader.h"
+#include "wire/tplog_recovery.h"
+#include "wire/tplog_scanner.h"
 #include "wire/upd.h"
 #include "wire/upd_rows.h"
 
 namespace tickstack::tickerplant {
 namespace {
 
-struct Messages {
-  uint64_t begin = 0;
-  uint64_t end = 0;
-};
-
-// Returns the last block that has rows of each table.
-StringMap<Messages> LastBlocks(const std::string& log_path) {
-  StringMap<Messages> last;
+// Returns TplogRecovery::last_blocks of a log that is not opened for writing.
+StringMap<wire::BlockPlace> LastBlocks(const std::string& log_path) {
+  StringMap<wire::BlockPlace> last;
   absl::StatusOr<wire::TplogIndexReader> index =
       wire::TplogIndexReader::Open(wire::TplogIndexPath(log_path));
   while (index.ok()) {
@@ -31,47 +27,71 @@ StringMap<Messages> LastBlocks(const std::string& log_path) {
     const wire::IndexBlock& block = (*record)->block;
     for (const wire::IndexRows& rows : block.rows) {
       if (rows.rows == 0) continue;
-      last[index->names().tables.NameOf(rows.table)] = {block.first_seq, block.end_seq()};
+      last[index->names().tables.NameOf(rows.table)] = wire::PlaceOf(block);
     }
   }
   return last;
 }
 
-absl::Status CheckTable(wire::TplogReader& log, const std::string& log_path, const Schema& schema,
-                        Messages messages) {
-  wire::UpdDecoder decoder;
-  wire::UpdRows rows;
-  if (!log.Seek(messages.begin).ok()) return absl::OkStatus();
-  for (uint64_t seq = messages.begin; seq < messages.end; ++seq) {
-    const auto message = log.Next();
-    if (!message.ok() || !message->has_value()) return absl::OkStatus();
-    wire::UpdView upd;
-    if (!decoder.Decode((*message)->body, &upd, schema.columns.size()).ok()) continue;
-    if (upd.table != schema.table) continue;
-    const absl::StatusOr<BatchView> batch = rows.Arrange(schema, upd);
-    const absl::Status fits = batch.ok() ? CheckBatch(schema, *batch) : batch.status();
-    if (fits.ok()) continue;
-    return FailedPrecondition(
-        "{}: message {} has rows of {} that do not fit its schema \"{}\": {}; within a day the "
-        "columns of a table that has rows cannot change: put the schema back, end the day "
-        "(`tickstack eod`), then change it",
-        log_path, seq, schema.table, FormatSchema(schema), Message(fits));
+class BlockCheck {
+ public:
+  explicit BlockCheck(const File& log) : log_(log) {}
+
+  absl::Status Run(const Schema& schema, const wire::BlockPlace& block);
+
+ private:
+  absl::Status CheckMessage(const Schema& schema, uint64_t seq, std::span<const std::byte> body);
+
+  const File& log_;
+  wire::UpdDecoder decoder_;
+  wire::UpdRows rows_;
+};
+
+absl::Status BlockCheck::Run(const Schema& schema, const wire::BlockPlace& block) {
+  const absl::StatusOr<uint32_t> crc = wire::Crc32cOfFile(log_, block.offset, block.bytes);
+  if (!crc.ok() || *crc != block.crc) return absl::OkStatus();
+  wire::TplogScanner scanner(log_, block.offset);
+  for (uint32_t i = 0; i < block.messages; ++i) {
+    const auto body = scanner.Next(block.offset + block.bytes);
+    if (!body.ok() || !body->has_value()) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(CheckMessage(schema, block.first_seq + i, **body));
   }
   return absl::OkStatus();
 }
 
+absl::Status BlockCheck::CheckMessage(const Schema& schema, uint64_t seq,
+                                      std::span<const std::byte> body) {
+  wire::UpdView upd;
+  if (!decoder_.Decode(body, &upd, schema.columns.size()).ok()) return absl::OkStatus();
+  if (upd.table != schema.table) return absl::OkStatus();
+  const absl::StatusOr<BatchView> batch = rows_.Arrange(schema, upd);
+  const absl::Status fits = batch.ok() ? CheckBatch(schema, *batch) : batch.status();
+  if (fits.ok()) return absl::OkStatus();
+  return FailedPrecondition(
+      "{}: message {} has rows of {} that do not fit its schema \"{}\": {}; within a day the "
+      "columns of a table that has rows cannot change: put the schema back, end the day "
+      "(`tickstack eod`), then change it",
+      log_.path(), seq, schema.table, FormatSchema(schema), Message(fits));
+}
+
 }  // namespace
 
-absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas) {
-  const absl::StatusOr<std::unique_ptr<wire::TplogReader>> log = wire::TplogReader::Open(log_path);
+absl::Status CheckLoggedSchemas(const std::string& log_path,
+                                const StringMap<wire::BlockPlace>& blocks,
+                                std::span<const Schema> schemas) {
+  const absl::StatusOr<File> log = File::OpenForReading(log_path);
   if (!log.ok()) return absl::OkStatus();
-  const StringMap<Messages> blocks = LastBlocks(log_path);
+  BlockCheck check(*log);
   for (const Schema& schema : schemas) {
     const auto block = blocks.find(schema.table);
     if (block == blocks.end()) continue;
-    TS_RETURN_IF_ERROR(CheckTable(**log, log_path, schema, block->second));
+    TS_RETURN_IF_ERROR(check.Run(schema, block->second));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas) {
+  return CheckLoggedSchemas(log_path, LastBlocks(log_path), schemas);
 }
 
 }  // namespace tickstack::tickerplant

@@ -129,7 +129,9 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   }
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
-  TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), tickerplant->options_.schemas));
+  const wire::TplogWriter& log = *tickerplant->log_;
+  TS_RETURN_IF_ERROR(
+      CheckLoggedSchemas(log.path(), log.recovery().last_blocks, tickerplant->options_.schemas));
   // From here on, waiting would keep feeds waiting.
   tickerplant->options_.log.lock_wait = {};
   tickerplant->catch_up_.EnterLog(*tickerplant->log_);

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "wire/codec.h"
 #include "wire/position.h"
+#include "wire/tplog_format.h"
 #include "wire/tplog_reader.h"
 
 namespace tickstack::tickerplant {
@@ -571,6 +572,38 @@ TEST_F(TickerplantTest, DoesNotStartWithAnotherSchemaThanTheRowsOfItsDay) {
   EXPECT_TRUE(open("time p, sym s, price f").ok());
   clock_.Advance(kNsPerDay);
   EXPECT_TRUE(open("time p, sym s, price j").ok());
+}
+
+// Returns the bytes that this process has read by system calls; nullopt if the kernel does not
+// count them.
+std::optional<uint64_t> BytesRead() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  uint64_t bytes = 0;
+  if (!(counters >> name >> bytes) || name != "rchar:") return std::nullopt;
+  return bytes;
+}
+
+// Goal: a tickerplant is back soon, however long its day was. Method: the tables' last rows are at
+// different places of a log with a long index, and the kernel counts what a start reads.
+TEST_F(TickerplantTest, ReadsTheIndexOnceWhenItOpensALog) {
+  Open();
+  const Value span = Value::List({Value::Vector(Type::kTimespan, std::span<const int64_t>({1})),
+                                  Value::Symbols({"IBM"}),
+                                  Value::Vector(Type::kLong, std::span<const int64_t>({1}))});
+  for (int i = 0; i < 10'000; ++i) {
+    const bool last = i == 4'999 || i == 9'999;
+    ASSERT_TRUE((last ? Upd("span", span) : Upd("trade", Trades(1))).ok());
+    ASSERT_TRUE(plant_->Commit().ok());
+  }
+  const auto index_bytes = std::filesystem::file_size(wire::TplogIndexPath(plant_->log().path()));
+  plant_ = nullptr;
+  const std::optional<uint64_t> before = BytesRead();
+  if (!before) GTEST_SKIP() << "/proc/self/io has no rchar";
+  Open();
+  const uint64_t read = *BytesRead() - *before;
+  EXPECT_GT(read, index_bytes);
+  EXPECT_LT(read, index_bytes * 3 / 2);
 }
 
 // Goal: a process that dies between the end of a day and its next log begins with the next day, and

@@ -46,6 +46,7 @@ class Recovery {
     TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
     TS_RETURN_IF_ERROR(IndexTheRest());
     if (changed_) TS_RETURN_IF_ERROR(Sync());
+    out_.recovery.last_blocks = LastBlocks();
     out_.state.synced.reset();
     return std::move(out_);
   }
@@ -69,6 +70,8 @@ class Recovery {
   absl::Status CutIndex(uint64_t bytes);
   absl::Status CutLog(uint64_t bytes);
   absl::Status Sync();
+  void Add(const IndexBlock& block, const IndexDictionary& names);
+  StringMap<BlockPlace> LastBlocks() const;
 
   const std::string& path_;
   const std::string index_path_;
@@ -79,6 +82,8 @@ class Recovery {
   bool changed_ = false;
   bool compared_ = false;           // Every block was compared with its checksum.
   std::optional<IndexBlock> last_;  // The last block that is complete in the log.
+  // By table number: the last block with rows of the table; empty: none has any.
+  std::vector<BlockPlace> last_with_rows_;
 
   // The first block that is incomplete, and the names as they were before its record.
   std::optional<TplogIndexReader::Record> torn_;
@@ -252,6 +257,24 @@ absl::Status Recovery::Sync() {
   return status;
 }
 
+void Recovery::Add(const IndexBlock& block, const IndexDictionary& names) {
+  AddBlock(block, names, out_.totals);
+  for (const IndexRows& rows : block.rows) {
+    if (rows.rows == 0) continue;
+    if (rows.table >= last_with_rows_.size()) last_with_rows_.resize(rows.table + 1);
+    last_with_rows_[rows.table] = PlaceOf(block);
+  }
+}
+
+StringMap<BlockPlace> Recovery::LastBlocks() const {
+  StringMap<BlockPlace> blocks;
+  for (uint32_t table = 0; table < last_with_rows_.size(); ++table) {
+    const BlockPlace& block = last_with_rows_[table];
+    if (block.bytes > 0) blocks[out_.names.tables.NameOf(table)] = block;
+  }
+  return blocks;
+}
+
 absl::Status Recovery::ReadIndex() {
   TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
   TS_ASSIGN_OR_RETURN(out_.index, File::OpenOrCreate(index_path_));
@@ -275,7 +298,7 @@ absl::Status Recovery::ReadIndex() {
     if (record->kind == RecordKind::kProgress) {
       AddProgress(record->progress, index.names(), out_.totals);
     } else {
-      AddBlock(record->block, index.names(), out_.totals);
+      Add(record->block, index.names());
       last_ = std::move(record->block);
     }
   }
@@ -353,7 +376,7 @@ absl::Status Recovery::RepairTornBlock() {
   AppendBlockRecord(RecordKind::kCutBlock, block, records);
   TS_RETURN_IF_ERROR(AppendIndex(records));
   settled_bytes_ = out_.index_bytes;
-  AddBlock(block, out_.names, out_.totals);
+  Add(block, out_.names);
   if (log_bytes_ > block.end_offset()) return CutLog(block.end_offset());
   return absl::OkStatus();
 }
@@ -402,7 +425,7 @@ absl::Status Recovery::AppendBlock(const BlockCounter& counted, uint64_t offset)
   block.rows = NumberRows(counted.rows(), out_.names, records);
   AppendBlockRecord(RecordKind::kBlock, block, records);
   TS_RETURN_IF_ERROR(AppendIndex(records));
-  AddBlock(block, out_.names, out_.totals);
+  Add(block, out_.names);
   out_.recovery.messages_indexed += block.messages;
   return absl::OkStatus();
 }

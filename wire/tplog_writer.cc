@@ -345,6 +345,10 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   return std::unique_ptr<TplogWriter>(new TplogWriter(std::move(state)));
 }
 
+BlockPlace PlaceOf(const IndexBlock& block) {
+  return {block.offset, block.first_seq, block.messages, block.bytes, block.crc};
+}
+
 absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Append(block); }
 absl::Status TplogWriter::status() const { return state_->Status(); }
 absl::Status TplogWriter::Sync() { return state_->Sync(); }

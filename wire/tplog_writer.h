@@ -27,6 +27,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/machine.h"
+#include "base/string_map.h"
+#include "wire/tplog_index.h"
 #include "wire/tplog_place.h"
 #include "wire/tplog_state.h"
 #include "wire/tplog_totals.h"
@@ -69,8 +71,21 @@ struct TplogBlock {
   std::span<const Rows> rows;  // Row counts by table; each table once.
 };
 
+// Where a block is in the log.
+struct BlockPlace {
+  uint64_t offset = 0;
+  uint64_t first_seq = 0;
+  uint32_t messages = 0;
+  uint32_t bytes = 0;
+  uint32_t crc = 0;
+  friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
+};
+BlockPlace PlaceOf(const IndexBlock& block);
+
 // Describes what Open found and did.
 struct TplogRecovery {
+  // For each table with rows in the log, the last block that has some of them.
+  StringMap<BlockPlace> last_blocks;
   bool created = false;              // There was no log.
   bool index_created = false;        // There was no index: the whole log was read and indexed.
   uint64_t messages_indexed = 0;     // Messages that only this Open indexed.

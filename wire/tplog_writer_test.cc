@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "table/bytes_for_test.h"
 #include "table/types.h"
 #include "wire/tplog_for_test.h"
@@ -68,6 +69,48 @@ TEST_F(TplogWriterTest, WritesTheBytesThatKdbWould) {
   expected += AsText(UpdMessage("quote", 1));
   expected += AsText(UpdMessage("trade", 1));
   EXPECT_EQ(Content(path_), expected);
+}
+
+// Goal: whoever opens a log learns where each table's last rows are. Method: logs as they were
+// closed, with a torn last block, and without an index.
+TEST_F(TplogWriterTest, FindsTheLastBlockOfEachTable) {
+  const auto found = [this] { return OpenWriter()->recovery().last_blocks; };
+  EXPECT_TRUE(found().empty());
+  std::vector<IndexBlock> blocks;
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf("sim").Add("trade", 2).Add("quote", 20).AppendTo(*writer).ok());
+    ASSERT_TRUE(BlockOf().Add("trade", 5).Add("quote", 0).AppendTo(*writer).ok());
+    ASSERT_TRUE(
+        BlockOf("sim").Add("quote", 3).Add("depth", 1).Add("quote", 4).AppendTo(*writer).ok());
+  }
+  auto index = TplogIndexReader::Open(index_path_);
+  for (auto next = index->Next(); next->has_value(); next = index->Next()) {
+    blocks.push_back((*next)->block);
+  }
+  ASSERT_EQ(blocks.size(), 3u);
+  using Places = StringMap<BlockPlace>;
+  EXPECT_EQ(found(), (Places{{"trade", PlaceOf(blocks[1])},
+                             {"quote", PlaceOf(blocks[2])},
+                             {"depth", PlaceOf(blocks[2])}}));
+
+  // The last block loses its last message, and then all of them.
+  const ByteBuffer first = UpdMessage("quote", 3), second = UpdMessage("depth", 1);
+  std::filesystem::resize_file(path_, blocks[2].end_offset() - 1);
+  Places places = found();
+  BlockPlace cut = PlaceOf(blocks[2]);
+  cut.messages = 2;
+  cut.bytes = static_cast<uint32_t>(first.size() + second.size());
+  cut.crc = ExtendCrc32c(Crc32c(first.span()), second.span());
+  EXPECT_EQ(places, (Places{{"trade", PlaceOf(blocks[1])}, {"quote", cut}, {"depth", cut}}));
+  std::filesystem::resize_file(path_, blocks[2].offset + 1);
+  EXPECT_EQ(found(), (Places{{"trade", PlaceOf(blocks[1])}, {"quote", PlaceOf(blocks[0])}}));
+
+  std::filesystem::remove(index_path_);
+  places = found();
+  EXPECT_EQ(places.size(), 2u);
+  EXPECT_EQ(places["trade"].messages, 4u);
+  EXPECT_EQ(places["trade"], places["quote"]);
 }
 
 // The log of docs/formats.md and its index.
