@@ -169,7 +169,7 @@ class LivePageTest(stack.StackTest):
         with Browser() as browser:
             page = browser.open(f"http://localhost:{self.running.port('rdb')}/", scripts=False)
             self.assertIn("needs JavaScript", page.evaluate("document.querySelector('noscript').textContent"))
-            self.assertEqual("/?", page.evaluate("document.querySelector('nav a').getAttribute('href')"))
+            self.assertEqual("/?", page.evaluate("document.querySelector('nav a[href=\"/?\"]').getAttribute('href')"))
 
 
 if __name__ == "__main__":
