@@ -28,11 +28,11 @@ struct InitOptions {
   bool force = false;  // True: replaces an existing file.
 };
 
-// Asks on the terminal what the options do not say; without a terminal, takes defaults. Writes the
-// configuration only if a stack with it could start here, as a whole, with mode 0600 if it names
-// files with secrets, else 0644. Then does what `tickstack check` does, and prints which commands
-// come next. Returns 0; 1 with the reason on stderr, if the file was not written; or the exit code
-// of the check.
+// Asks on the terminal for each option that is not set; without a terminal, takes its default.
+// Writes the file only if a stack with this configuration could start on this machine, and never in
+// part. The file has mode 0600 if it names files with secrets, else 0644. Then does what
+// `tickstack check` does, and prints the commands to run next. Returns 0; 1 with the reason on
+// stderr, if the file was not written; or the exit code of the check.
 int RunInit(const InitOptions& options);
 
 }  // namespace tickstack::cli

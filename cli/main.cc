@@ -89,28 +89,30 @@ void AddInitCommand(CLI::App& app, InitOptions& options, Action& action) {
       "--feed", options.feed,
       "sim (default): a simulated market; lean: an archive of real ticks; none: your "
       "own feed handlers");
-  command.add_option("--ticks", options.ticks, "lean: directory with a directory for each symbol");
+  command.add_option("--ticks", options.ticks,
+                     "With lean: directory of the archive, which has a directory for each symbol");
   command.add_option("--date", options.date,
-                     "lean: day to replay, such as 2013.10.07 (default: the archive's first)");
+                     "With lean: day to replay, such as 2013.10.07 (default: the archive's first)");
   command.add_option("--columns", options.columns,
-                     "dram (default): today's rows are in memory; tier: most columns in a second "
-                     "memory tier");
+                     "dram (default): all of today's columns in DRAM; tier: most of them in a "
+                     "second memory tier");
   command.add_option("--tier-path", options.tier_path,
-                     "Directory of that tier, such as a DAX mount");
-  command.add_option("--tier-size", options.tier_size, "Size of that tier, such as 64GiB");
+                     "With tier: its directory, such as a DAX mount");
+  command.add_option("--tier-size", options.tier_size, "With tier: its size, such as 64GiB");
   command.add_option(
       "--clients", options.clients,
       "local (default): only this machine connects; others: other machines too, with "
       "a login");
   command.add_option("--users", options.users, "Users file (tickstack user --help)");
   command.add_option("--certificate", options.certificate, "Certificate for TLS, in PEM");
-  command.add_option("--key", options.key, "Its private key, in PEM");
+  command.add_option("--key", options.key, "Private key of the certificate, in PEM");
   command.add_option("--ca", options.ca,
                      "Certificates that the stack's processes trust (default: the system's)");
   command.add_option("--server-name", options.server_name,
                      "Name in the certificate, if it is not for 127.0.0.1");
   command.add_option("--port", options.port, "First of six ports (default: 5010)");
-  command.add_flag("--yes", options.yes, "Ask nothing; defaults for what no flag says");
+  command.add_flag("--yes", options.yes,
+                   "Ask nothing, and use the defaults of flags that are not given");
   command.add_flag("--force", options.force, "Replace an existing file");
   command.callback([&] { action = [&] { return RunInit(options); }; });
 }
@@ -193,7 +195,7 @@ void AddTopCommand(CLI::App& app, TopOptions& options, Action& action) {
       ->capture_default_str();
   command.add_flag(
       "--once", options.once,
-      "Print text once, as without a terminal; exit code 1 if a process does not answer");
+      "Print one snapshot as text, then exit; exit code 1 if a process does not answer");
   command.add_flag("--json", options.json, "Print one JSON object");
   AddLoginOptions(command, options.login);
   command.callback([&] { action = [&] { return RunTop(options); }; });
@@ -253,13 +255,14 @@ void AddUserCommand(CLI::App& app, UserOptions& options, Action& action) {
 void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand("tiers",
                                           "Show the memory tier of each column in a configuration, "
-                                          "and how much memory rows would need");
+                                          "and the memory that its rows would need");
   command.add_option("config", options.config, "Stack configuration")->required();
   command.add_flag("--json", options.json, "Print one JSON object");
   command
-      .add_option("--rows", options.rows,
-                  "Rows in each table, or by table, such as quote=650000000,trade=85000000; the "
-                  "exit code is 1 if they do not fit (default: 1000000)")
+      .add_option(
+          "--rows", options.rows,
+          "Number of rows: one for all tables, such as 1000000 (the default), or one for each, "
+          "such as quote=650000000,trade=85000000; the exit code is 1 if they do not fit")
       ->type_name("ROWS")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -2,7 +2,7 @@
 
 // A kdb+ database on disk:
 //
-//   db/sym                   a domain of symbols; others may be beside it
+//   db/sym                   a domain of symbols; db/ may have other domains, too
 //   db/par.txt               segments: directories that hold the partitions instead of db/
 //   db/2024.01.29/trade/     the part of table trade in a partition, splayed
 //   db/exchange/             a splayed table that is not partitioned
@@ -49,10 +49,10 @@ class PartitionedTable {
   const Schema& schema() const { return schema_; }
   const std::string& name() const { return schema_.table; }
 
-  // Returns the table's part in partition number `partition` of Database::partitions(), and opens
-  // it at the first call; nullptr if that partition lacks the table. kDataLoss if the part's `.d`
-  // omits a column of the schema although the column's file exists. The part is valid while this
-  // object exists. It has the columns of its own `.d`, which may differ from the schema.
+  // Returns the table's part in `Database::partitions()[partition]`; nullptr if that partition
+  // lacks the table. The first call opens the part, which is valid while this object exists. The
+  // part has the columns of its own `.d`, which may differ from the schema. kDataLoss if that `.d`
+  // omits a column of the schema although the column's file exists.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
 
  private:
@@ -74,17 +74,17 @@ class PartitionedTable {
 class Database {
  public:
   struct Options {
-    // Applies to a line of par.txt, or a partition's name, that leads to no directory, so that rows
-    // would be missing in answers; and to a segment that par.txt has twice, so that rows would
-    // count twice. False: each is an error. True: each becomes one of problems().
+    // What happens if par.txt names a segment that does not exist, if it names a segment twice, or
+    // if a partition is a symbolic link to nothing. Rows would then be missing or count twice.
+    // False: Open fails. True: it adds the fault to problems().
     bool allow_missing_segments = false;
   };
 
   // Opens a database: lists its directories, and reads the domains, the `.d` files of the newest
   // partition, and the first page of its columns. kNotFound if there is no such directory, segment
   // or partition; kInvalidArgument if a segment occurs twice; kResourceExhausted if the process has
-  // no mappings left, even in the MappingReserve. Files that are damaged or not kdb+'s are no
-  // errors; problems() names them. An empty directory is an empty database. Cost: listing each
+  // no mappings left, even in the MappingReserve. Files that are damaged or not kdb+'s are
+  // not errors; problems() names them. An empty directory is an empty database. Cost: listing each
   // segment and the newest partition, and about 50 ns per symbol.
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root,
                                                               const Options& options);
@@ -101,7 +101,7 @@ class Database {
 
   // Returns what the partitions are named for: dates, months, years or numbers.
   PartitionKind partition_kind() const { return partition_kind_; }
-  // Returns the name of the column that has a partition's value.
+  // Returns the name of the column whose value is the partition's: date, month, year or int.
   std::string_view partition_column() const { return NameOf(partition_kind_); }
   // The partitions in ascending order of value; those with equal values in the order of their
   // segments.

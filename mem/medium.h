@@ -4,22 +4,23 @@
 // `simulate` reports the bytes or elements that it accessed, and waits until the simulated medium
 // would have completed that access.
 //
-//   mem::MediumAccess access(column.medium());   // nullptr for real memory: a branch
+//   mem::MediumAccess access(column.medium());   // nullptr for real memory: nothing waits
 //   ... a block of the column is read as usual ...
 //   access.ReadInOrder(block, bytes);                   // waits
 //
 //   begin            end of the real access        end by the model
 //   |================|- - - - - - waits - - - - - -|
 //
-// The wait ends when the model's time, counted from the begin of the access, is over. This
+// The wait ends when the access has taken as long as the model says, from its beginning. This
 // machine's own latency and bandwidth are therefore part of the simulated ones, not added to them,
 // and computation overlaps with the simulated access as it would with a prefetcher. A medium that
 // is faster than this machine cannot be simulated.
 //
-// The model's time is the later of two:
-//   - the time for the thread alone: latencies, and the bandwidth of one thread;
-//   - the time at which the medium is free, whose bandwidth all threads and processes share
-//     (medium_timeline.h).
+// By the model, an access ends at the later of two times:
+//   - the time at which the thread would be done if it were alone: latencies, and the bandwidth of
+//     one thread;
+//   - the time at which the medium would have served all threads and processes, which share its
+//     bandwidth (medium_timeline.h).
 //
 // The wait spins, because a thread that waits for real memory also keeps its core busy.
 //
@@ -63,8 +64,8 @@ class Medium {
   int64_t NowNs() const { return clock_.NowNs(); }
   MediumStats Stats() const;
 
-  // Return the time at which an access to these units that began at `begin_ns` would have ended,
-  // after blocking until then.
+  // Block until an access to these units, which began at `begin_ns`, ends by the model. Return the
+  // time of that end.
   int64_t Read(int64_t begin_ns, const TouchedUnits& touched);
   int64_t Write(int64_t begin_ns, uint64_t units);
 
@@ -106,7 +107,7 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.scattered = elements});
   }
-  // Reports a read of elements each of whose addresses depends on the value before it.
+  // Reports a read of a chain: the address of each element depends on the element before it.
   void ReadChained(size_t elements) {
     if (medium_ == nullptr) [[likely]]
       return;

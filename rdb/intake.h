@@ -1,7 +1,7 @@
 #pragma once
 
-// Fills an rdb's tables from its tickerplant, and commits them while no message arrives. Threads:
-// the ingest thread.
+// Fills an rdb's tables from its tickerplant. If the tables are durable, commits pending rows when
+// no message has arrived for a while. Threads: the ingest thread.
 
 #include <memory>
 #include <optional>

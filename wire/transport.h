@@ -117,7 +117,7 @@ class Network {
   virtual absl::StatusOr<std::unique_ptr<Listener>> Listen(EventLoop& loop,
                                                            const Address& address) = 0;
   // Starts connecting. The transport may be used once `done` was called with success; closing or
-  // destroying it before ends the attempt. kNotFound if there is no such host.
+  // destroying it before that ends the attempt. kNotFound if there is no such host.
   virtual absl::StatusOr<std::unique_ptr<Transport>> Connect(EventLoop& loop,
                                                              const Address& address,
                                                              Transport::Waited done) = 0;

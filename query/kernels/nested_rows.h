@@ -1,7 +1,8 @@
 #pragma once
 
-// Converts between plain tables and nested tables, which have one row per group of rows and the
-// group's items as lists in columns (code.kx.com/q/ref: xgroup, ungroup, group).
+// Converts between plain tables and nested tables (code.kx.com/q/ref: xgroup, ungroup, group). A
+// row of a nested table stands for a group of plain rows: its columns hold lists, with one item for
+// each row of the group.
 
 #include <span>
 
@@ -12,16 +13,16 @@
 
 namespace tickstack::query {
 
-// Returns a plain table without keys. Each row of `view` becomes as many rows as the lists in its
-// nested columns have items: none for empty lists, and one for atoms. The items of other columns
-// are repeated; these columns are gathered later, when they are needed.
+// Returns a plain table without keys. Each row of `view` becomes one row per item of the lists in
+// its nested columns: no row if the lists are empty, one if they are atoms. The items of other
+// columns are repeated; these columns are gathered later, when they are needed.
 // Errors: `length` for lists of different counts in a row, `limit`.
 absl::StatusOr<TableView> Ungroup(const TableView& view, Budget& budget);
 
-// Returns a table keyed by the columns with the numbers `keys`. It has a row for each distinct
-// tuple of keys, in order of first appearance; in the other columns, the row has lists with the
-// items of all rows with these keys. Errors: `length` if there are no keys or all columns are keys,
-// `nyi` for nested keys.
+// Returns a table whose keys are the columns with the numbers `keys`. It has a row for each
+// distinct combination of keys, in order of first appearance. Each other column holds, for each
+// such row, the list of its items in the rows of `view` with these keys. Errors: `length` if there
+// are no keys or all columns are keys, `nyi` for nested keys.
 absl::StatusOr<TableView> NestBy(const TableView& view, std::span<const size_t> keys,
                                  Budget& budget);
 

@@ -37,14 +37,14 @@ constexpr bool IsWholeDivision(AtomicOp op) {
   return op == AtomicOp::kFloorDivide || op == AtomicOp::kModulo || op == AtomicOp::kRoundDown;
 }
 
-// Returns the type of `x op y` for elements of the vector types x and y; nullopt if it is the error
-// `type`.
+// Returns the type of `x op y` for elements of the vector types x and y; nullopt if q fails with
+// the error `type`.
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y);
 
-// Returns the type of `sum` over elements of a type; nullopt if it is the error `type`.
+// Returns the type of `sum` over elements of a type; nullopt if q fails with the error `type`.
 std::optional<Type> SumType(Type type);
 
-// Returns the type of `deltas` over elements of a type; nullopt if it is the error `type`.
+// Returns the type of `deltas` over elements of a type; nullopt if q fails with the error `type`.
 std::optional<Type> DeltasType(Type type);
 
 // True for instants: timestamp, month, date and datetime.
