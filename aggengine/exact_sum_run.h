@@ -20,8 +20,8 @@ namespace tickstack::aggengine {
 
 class ExactSumRun {
  public:
-  // These three functions add a term like ExactSum's functions of the same names, and require the
-  // same of it.
+  // These three functions add a term. Their preconditions are those of ExactSum's functions with
+  // the same names.
   void Add(double term) {
     const internal::Parts x = internal::Split(term);
     if (!IsSmall(term)) return large_.Add(term);

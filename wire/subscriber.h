@@ -4,8 +4,8 @@
 // and restarts of either side.
 //
 //   connect -> `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
-//           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
-//           -> replay the rest up to i -> read on: live
+//           -> `.u.subx[`;`]`: log message i and all later ones will be published
+//           -> stop reading the connection, replay the rest up to i, read again: live
 //
 // The long replay comes before subscribing, so that the tickerplant does not have to serve rows to
 // a subscriber that replays the morning. Rows that are published during the short replay wait in
@@ -15,9 +15,9 @@
 // tickerplant's log. Otherwise `.u.log` streams it over a second connection, because the first one
 // is not read during a replay.
 //
-// A tickerplant without `.u.subx` is plain kdb+tick. It gets the request of kdb+tick's own RDB, and
-// its log file is replayed up to the position that it answers. Its upds have no numbers, so after a
-// lost connection the state is emptied and filled again.
+// A tickerplant without `.u.subx` is plain kdb+tick. The subscriber sends the request of kdb+tick's
+// own RDB, and replays the log file up to the position in the answer. Upds of kdb+tick have no
+// numbers, so after a lost connection the state is emptied and filled again.
 //
 // A restored state is kept only if the log's path and first message match; otherwise it is rebuilt.
 // It is also rebuilt if it has rows that a power cut removed from the tickerplant's log
@@ -60,7 +60,8 @@ class Subscriber : public ClientHandler {
   Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state);
   ~Subscriber() override;
 
-  // The publication times of other subscribers, if the last subscription is ahead of them.
+  // Returns when the tickerplant publishes to subscribers without `ahead`; nullopt unless it
+  // accepted `ahead` in the last subscription.
   const std::optional<BatchTimes>& ahead_of() const { return ahead_of_; }
   bool is_numbered() const { return numbered_; }  // True if the tickerplant has `.u.subx`.
   Connection* connection() const { return client_->connection(); }  // nullptr: there is none.
@@ -132,7 +133,7 @@ class Subscriber : public ClientHandler {
   bool schemas_known_ = false;  // True if this connection was asked for the schemas of all tables.
   std::string log_path_;        // The log that the state follows; empty: not known.
   bool log_known_ = false;      // True if position and log_path_ belong together.
-  bool reopened_ = false;       // True if both were restored and no log was entered since.
+  bool reopened_ = false;  // True if position and log_path_ were restored, and not replaced since.
   bool identifying_ = false;
   std::vector<uint64_t> cuts_;  // The tickerplant's `.u.cuts`.
 

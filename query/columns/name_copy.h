@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies names: symbol columns of results, where a few thousand distinct names make millions of
-// items.
+// Copies names into symbol columns of results, which may have millions of items but only a few
+// thousand distinct names.
 //
 //   number  2 0 2 1 ...   ->   text  | CIB | IBM | AIG |    ->   "AIG" "IBM" "AIG" "CIB" ...
 //

@@ -3,8 +3,8 @@
 // A column of a stored table over the parts that a query reads. Each part is a chunk. Its elements
 // are in a mapped file, or are computed block by block:
 //
-//   symbols            the file has positions in a domain of the database, 8 bytes per row; they
-//                      become numbers in the symbol table that all domains share, and are not kept
+//   symbols            the file has positions in a domain of the database, 8 bytes per row; each
+//                      read converts them to numbers in the symbol table that all domains share
 //   partition column   the same value for every row of a part
 //   missing column     a null for every row of a part that does not have the column
 
@@ -70,12 +70,13 @@ class StoredColumn {
   absl::Status ReadAt(std::span<const uint32_t> rows, void* out) const;
   absl::StatusOr<Value> At(size_t row) const;
 
-  // True if all parts have the index of attribute parted: the rows of a symbol are then at most one
-  // range per part.
+  // True if the column has the attribute `p` (parted), with its index, in all parts. The rows of a
+  // symbol are then at most one range per part.
   bool indexed() const { return indexed_; }
   // Appends the ascending ranges of the symbol's rows to `ranges`. Only for an indexed column.
-  // Errors: kDataLoss if an index does not match its rows. Also if a part's domain lacks the symbol
-  // and rows of the part have positions that the domain lacks, since these may be of that symbol.
+  // Errors: kDataLoss if an index does not match its rows, or if the rows of the symbol may be
+  // among damaged ones: the part's domain lacks the symbol, and the part has rows whose positions
+  // the domain lacks.
   absl::Status RangesOf(SymbolId id, std::vector<disk::RowRange>& ranges) const;
   // The index of a part of an indexed column. It counts rows from the part's first row.
   const disk::PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
@@ -86,9 +87,9 @@ class StoredColumn {
   // Checks that the symbols of all rows of an indexed column are known: kDataLoss if rows have
   // positions that their domain lacks.
   absl::Status CheckNames() const;
-  // Calls f for each symbol of each part with the range of its rows. A range of rows with a
-  // position that its domain lacks is skipped, but is kDataLoss if it has one of `rows`. Other
-  // errors: kDataLoss if an index does not match its rows.
+  // Calls f for each symbol of each part with the range of its rows. Skips ranges whose position
+  // the domain lacks. Errors: kDataLoss if a skipped range has one of `rows`, or if an index does
+  // not match its rows.
   absl::Status ForEachRange(const RowSet& rows,
                             absl::FunctionRef<void(SymbolId, disk::RowRange)> f) const;
 

@@ -16,12 +16,12 @@ enum class AsofTime {
   kRight,  // aj0: the time of the right row that was found.
 };
 
-// aj[columns; left; right]. The last of `columns` is the time: for each left row, the right row
-// that prevails at the left time is its match. The other columns are keys, which must be equal. The
-// result has the left table's rows and columns, then the right table's other columns, deferred. If
-// both tables have a column that is not one of `columns`, the right value replaces the left one in
-// rows with a match (with kKeepsLeft, as in ajf, only if it is not null). `max_age` is nullptr, or
-// the argument of MaxAge::Of: then a right row that is older does not match.
+// aj[columns; left; right]. The last of `columns` is the time: the match of a left row is the right
+// row that prevails at its time. The other columns are keys, which must be equal. The result has
+// the left table's rows and columns, then the right table's other columns, deferred. If both tables
+// have a column that is not one of `columns`, the right value replaces the left one in rows with a
+// match (with kKeepsLeft, as in ajf, only if it is not null). `max_age` is nullptr, or the age
+// above which a right row does not match (MaxAge::Of).
 //
 // Right times need not ascend: among the right rows of one key, the prevailing one is the last of
 // those with the greatest time at or before the left time.

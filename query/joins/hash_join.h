@@ -5,9 +5,9 @@
 //
 // Cost:   a hash per row and key column of either side (keys.h). The columns of the result are
 //         gathered later, when they are needed (joined_columns.h).
-// Errors: `type` for a right table without keys, for keys of different types, or for a column that
-//         has different types in both tables if some row has no match; the name of a key column
-//         that the left table lacks; `limit` for a result with too many rows.
+// Errors: `type` for a right table without keys, for keys of different types, and, if a left row
+//         has no match, for a column whose type differs between the tables; the name of a key
+//         column that the left table lacks; `limit` for a result with too many rows.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
