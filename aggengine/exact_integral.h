@@ -1,7 +1,7 @@
 #pragma once
 
-// The contribution of values that are valid for some time to a time-weighted mean: their exact
-// integral (exact_sum.h), and its duration.
+// The exact integral of values over time (exact_sum.h), and its duration. Their quotient is a
+// time-weighted mean.
 
 #include <cmath>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct ExactIntegral {
 };
 
 // Computes an ExactIntegral for any range of a batch's rows, where each row's value is valid until
-// the next row's time. For ranges that mostly have few rows: a loop over each range would cost more
+// the next row's time. Meant for ranges of few rows, where a loop over each range would cost more
 // in mispredicted branches than the sums themselves.
 //
 //   units[i]   the sum of the terms of rows 1 to i, in 128 bits that may wrap: the sum of a range
@@ -42,8 +42,8 @@ struct ExactIntegral {
 // Cost: some 3 ns per row. Threads: one owner.
 class ExactIntegrals {
  public:
-  // Loads rows. Successive rows that are not in the order of time contribute nothing, so a range of
-  // AddTo must not contain any. The spans must outlive the sums.
+  // Loads rows. Times may descend between two rows only if no range of AddTo contains both. The
+  // spans must outlive this.
   void Load(std::span<const int64_t> times, std::span<const double> values);
 
   // Adds the integral between rows [begin, end).

@@ -22,12 +22,12 @@ struct InitAnswers {
   std::string data = "data";  // Data directory.
 
   InitFeed feed = InitFeed::kSimulated;
-  std::string ticks = {};                 // kLean: directory of the archive,
-  std::vector<std::string> symbols = {};  // its symbols, at least one,
-  std::string date = {};                  // and the day that is published, such as 2013.10.07.
+  std::string ticks = {};                 // kLean: directory of the archive.
+  std::vector<std::string> symbols = {};  // kLean: its symbols, at least one.
+  std::string date = {};                  // kLean: day to publish, such as 2013.10.07.
 
   std::string tier_path = {};  // Directory of a second memory tier; empty: all columns are in DRAM.
-  std::string tier_size = {};  // Its size, such as 64GiB.
+  std::string tier_size = {};  // Size of the second tier, such as 64GiB.
 
   bool others_connect = false;   // True: listens at all addresses, not only on loopback.
   std::string users = {};        // Path of the users file; empty: everyone may do everything.
@@ -45,8 +45,8 @@ struct InitAnswers {
 // Number of ports from `port` on that a written configuration may use.
 inline constexpr int kInitPorts = 6;
 
-// Returns the text of the configuration; `path` is its name in comments. kInvalidArgument, with the
-// value, if one has a control character, which a TOML string cannot show to a reader.
+// Returns the text of the configuration; `path` is its name in comments. kInvalidArgument if a
+// value has a control character, which a reader of the file would not see; the error has the value.
 absl::StatusOr<std::string> InitConfigText(const InitAnswers& answers, std::string_view path);
 
 }  // namespace tickstack::cli

@@ -6,8 +6,9 @@
 
 namespace tickstack::cli {
 
-// Returns a password: from a terminal, asked for twice and without echo, else the first line of
-// stdin. kInvalidArgument if the two differ, or the password cannot be one (security/password.h).
+// Reads a password. On a terminal, asks for it twice and does not show it; otherwise, reads the
+// first line of stdin. kInvalidArgument if the two differ, or the password cannot be one
+// (security/password.h).
 absl::StatusOr<std::string> ReadNewPassword();
 
 }  // namespace tickstack::cli

@@ -19,7 +19,7 @@
 // reached the medium before the data that it covers, a checksum disagrees. The other slot,
 // unchanged since the previous commit, is then the newest. So whenever the power fails, opening the
 // file finds a complete commit: the last one or the one in progress. Freed memory is allocated
-// again only after the commit that no longer needs it.
+// again only after a commit that does not refer to it.
 //
 // If the mapping is the memory (DAX), flushing is a cache-line write-back, and a fence takes some
 // 100 ns. Otherwise a fence is an msync of the flushed pages: free on tmpfs, whose content lasts
@@ -115,9 +115,9 @@ class PersistentTier final : public ArenaTier {
   // process then adds data, but does not overwrite what was committed.
   void Release();
   // Takes a released file back after the other process has ended. If that process committed, the
-  // owner must bring its data in the tier back to the state of its own last commit, and commit that
-  // state before it changes anything. Until then, a restart finds the other process's last commit.
-  // kUnavailable if another process has the lock for longer than `at_most`.
+  // owner must restore its data in the tier to the state of the last commit before Release, and
+  // commit that state before it changes anything. Until then, a restart finds the other process's
+  // last commit. kUnavailable if another process has the lock for longer than `at_most`.
   absl::Status Reclaim(std::chrono::nanoseconds at_most);
   // Called when the other process has ended: memory that was freed may be used again after the next
   // commit.
@@ -139,7 +139,7 @@ class PersistentTier final : public ArenaTier {
 
   std::unique_ptr<Persistence> persistence_;
   std::vector<std::byte> root_;
-  // The pages' words: those of the last commit, with later changes applied.
+  // By page: its word (PageAllocator::Word) in the last commit, with later changes applied.
   std::vector<uint32_t> words_;
   uint64_t words_sum_ = 0;                // Checksum of words_; see PageSum.
   std::vector<uint32_t> stale_pages_[2];  // By slot: pages whose words in that slot are outdated.

@@ -54,12 +54,12 @@ class DayKeeper {
  public:
   virtual ~DayKeeper() = default;
 
-  // Queries still see the day's rows, before those of the next day, until the keeper calls
-  // Rdb::DropDay.
+  // Called when a day has ended. Until the keeper calls Rdb::DropDay, queries see the day's rows,
+  // followed by those of the next day.
   virtual void OnDayEnded(EndedDay day) = 0;
   // Called when replay is done: the tables have all rows of this log, and published rows follow
-  // without a gap. `schemas` are those of the log's tables. All other logs with this name but
-  // another date are therefore logs of past days.
+  // without a gap. `schemas` are those of the log's tables. The log is today's, so logs whose names
+  // differ from `log_path` only in the date are of past days.
   virtual void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// One column of a table: rows in chunks of a tier, with the sizes of ChunkLayout.
+// One column of a table. Its rows are in chunks of a tier's memory; ChunkLayout defines their
+// sizes.
 //
 //   chunks    | 0 .. n | n .. 2n | ...        directory: a StableArray, readers take no lock
 //   element   fixed width: the kdb+ element; symbol: SymbolId; list: ItemRef into an arena
@@ -67,8 +68,8 @@ class Column {
   const std::byte* Element(size_t row) const { return Place(row); }
   std::span<const std::byte> Item(size_t row) const;
 
-  // Returns the bytes allocated from the tier, as it rounds them. Any thread may call it. Readers
-  // infer nothing else from the count, so relaxed order is enough.
+  // Returns the bytes allocated from the tier, as rounded by the tier. Any thread may call it.
+  // Readers infer nothing else from the count, so relaxed order is enough.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // ---- In a persistent tier. For the writer only.

@@ -20,7 +20,7 @@ struct LogPosition {
   std::string path;
 };
 
-// When a tickerplant publishes to subscribers that are not ahead.
+// When a tickerplant publishes to subscribers that did not request `ahead`.
 struct BatchTimes {
   int64_t interval_ns = 0;  // 0 publishes immediately.
   int64_t next_ns = 0;      // By the tickerplant's clock, since 2000.
@@ -29,7 +29,7 @@ struct BatchTimes {
 struct SubscriptionAnswer {
   std::vector<Schema> schemas;
   LogPosition log;
-  std::optional<BatchTimes> batches;  // Set if the subscription is ahead.
+  std::optional<BatchTimes> batches;  // Set if `ahead` was requested.
 };
 
 // Parses (i; L), the answer to `.u `i`L`: a long and a symbol `:path`. Nulls: there is no log.

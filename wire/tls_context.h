@@ -55,12 +55,12 @@ class TlsServerContext {
   std::mutex mutex_;
   Context context_;        // Guarded by mutex_, like files_ns_ and looked_ns_.
   int64_t files_ns_;       // When the newest of the files was changed.
-  int64_t looked_ns_ = 0;  // When that was last checked, monotonic.
+  int64_t looked_ns_ = 0;  // When the files were last checked, monotonic.
 };
 
 struct TlsClientOptions {
-  // Path of a PEM file: a server's certificate must be signed by one of its certificates. Empty: by
-  // one that the system trusts.
+  // Path of a PEM file: a server's certificate must be signed by one of its certificates. Empty:
+  // the certificates that the system trusts.
   std::string ca = {};
   // The name that a server's certificate must have. Empty: the host of the address, which is a name
   // or an IP address.

@@ -42,7 +42,7 @@ inline ByteBuffer UpdMessage(std::string_view table, int rows, int64_t first = 0
   return body;
 }
 
-// Builds a block message by message.
+// Builds a block of the log, one message at a time.
 class BlockOf {
  public:
   explicit BlockOf(std::string_view feed = "") { block_.feed = feed; }

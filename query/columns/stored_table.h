@@ -8,8 +8,8 @@
 //            2024.01.30 | db/2024.01.30/trade
 //
 // Conditions on the partition column choose among partitions before any file is opened
-// (query/language/partitions.h). The chosen partitions become StoredParts: rows are numbered
-// through all of its parts, and each column is opened when it is first used (stored_column.h).
+// (query/language/partitions.h). The chosen partitions become one StoredParts, which numbers the
+// rows through all parts. Each column is opened when it is first used (stored_column.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ class StoredTable {
   static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const disk::Database> database,
                                                  std::string_view name);
 
-  // Includes the partition column, as the first one, if there is one.
+  // Returns all columns. In a partitioned table, the first one is the partition column.
   const Schema& schema() const { return schema_; }
   const SymbolTable& symbols() const { return database_->domains()->symbols(); }
   bool is_partitioned() const { return partitioned_ != nullptr; }

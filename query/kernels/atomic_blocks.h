@@ -1,7 +1,7 @@
 #pragma once
 
-// The operators on blocks of items in their domain, int64 or double: loops over contiguous memory
-// that the compiler vectorizes. `a`, `b` and `out` have n items each; `out` overlaps neither input.
+// The operators on blocks of int64 or double items: loops over contiguous memory that the compiler
+// vectorizes. `a`, `b` and `out` have n items each; `out` overlaps neither input.
 
 #include <cstddef>
 #include <cstdint>

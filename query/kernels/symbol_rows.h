@@ -3,8 +3,8 @@
 // The rows of some symbols from a table's index, kept separately for each symbol. It is the result
 // of a condition on the indexed column, and has two advantages over one ascending set of all rows:
 // a condition on times can be evaluated by binary search in the rows of each symbol, and the rows
-// are grouped by symbol already. For a stored table, the index is that of attribute parted, and the
-// rows of a symbol are one range per part.
+// are grouped by symbol already. For a stored table, the index is that of the attribute `p`
+// (parted), and the rows of a symbol are one range per part.
 
 #include <cstddef>
 #include <memory>
@@ -61,7 +61,7 @@ class SymbolRows {
 
  private:
   explicit SymbolRows(AnyColumn key) : key_(std::move(key)) {}
-  // Calls `cut` with the rows of each symbol, on several threads; it returns those that remain.
+  // Calls `cut` with the rows of each symbol, on several threads; `cut` returns the rows to keep.
   absl::StatusOr<std::optional<SymbolRows>> CutEach(
       Budget& budget,
       absl::FunctionRef<absl::StatusOr<std::optional<RowSet>>(const RowSet&)> cut) const;

@@ -22,8 +22,8 @@ namespace tickstack::query {
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
                                            std::string_view space = ".");
 
-// Parses a text that an evaluation found in a value. The bounds are those of the budget, which is
-// charged. Nodes and errors have no positions.
+// Parses a text during an evaluation, such as the argument of `value`. The bounds are those of the
+// budget, which is charged. Nodes and errors have no positions.
 absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
                                                  std::string_view space = ".");
 

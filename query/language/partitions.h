@@ -1,6 +1,7 @@
 #pragma once
 
-// Determines the partitions of a stored table that a query reads, and the partitions of rows.
+// Determines which partitions of a stored table a query reads, and to which partition a row
+// belongs.
 //
 // As in kdb+, the first conditions of a query are evaluated on the list of partitions as long as
 // they name only the partition column. So `date=last date` selects the newest partition, and no
@@ -26,7 +27,7 @@ std::shared_ptr<const StoredTable> StoredSource(Context& context, const Node& so
 
 struct PrunedParts {
   std::shared_ptr<const StoredParts> parts;
-  size_t conditions;  // The number of conditions, from the first one on, that were evaluated.
+  size_t conditions;  // Number of leading conditions that were evaluated.
 };
 // Returns the parts of the partitions that meet the first conditions.
 absl::StatusOr<PrunedParts> PruneParts(Context& context,

@@ -1,17 +1,17 @@
 #pragma once
 
-// Records what the feeds were told, and checks how much of it is found in the end.
+// Records which rows were acknowledged to feeds, and checks at the end that the log still has them.
+// After a power cut, the log may lack some of them, depending on the tickerplant's `fsync`:
 //
-//   fsync     after a power cut, the log may lack
-//   batch     nothing that was acknowledged
-//   interval  what was acknowledged since the last sync
-//   none      anything of today, which feeds send again; and if the log of an ended day was not
-//             synced yet, anything of that day, which feeds do not send again
+//   batch     none
+//   interval  rows acknowledged since the last sync
+//   none      all rows of today, which feeds send again; and all rows of an ended day whose log was
+//             not synced yet, which feeds do not send again
 //
 // A power cut after a failed sync may take anything that was written before that sync.
 //
-// Whatever happens: a feed's rows are logged once and in order; nothing is published that is not
-// logged; the rdb, subscribers, bars and partitions have the rows of the log.
+// In every case, a feed's rows are logged once and in order; every published row is logged; and the
+// rdb, subscribers, bars and partitions have the rows of the log.
 
 #include <cstdint>
 #include <map>
@@ -27,9 +27,9 @@ class Oracle {
   struct Feed {
     std::string name;
     const FeedPlan* plan;
-    // By table: rows that were reported as logged, and still must be.
+    // By table: number of acknowledged rows that the log must have.
     std::map<std::string, int64_t> acknowledged = {};
-    // What was acknowledged, by time.
+    // Acknowledgements: their time, and the number of rows by table.
     std::vector<std::pair<int64_t, std::map<std::string, int64_t>>> history = {};
     // False after a power cut that may have taken acknowledged rows, until the feed has asked how
     // many are logged.
@@ -85,10 +85,10 @@ class Oracle {
   std::vector<Feed> feeds_;
   const FeedPlan& teller_;
   Told& told_;
-  std::vector<bool> may_be_lost_;  // By number of the teller's row.
+  std::vector<bool> may_be_lost_;  // By row of `teller_`: true if the log may lack it.
   bool may_lose_anything_ = false;
   bool may_be_damaged_ = false;
-  // False after a power cut that may have taken rows however long ago they were acknowledged.
+  // False after a power cut that may have taken any acknowledged row, however old.
   bool receipts_count_ = true;
   int64_t rows_ = 0;
   std::string failure_;
