@@ -19,7 +19,7 @@
 //
 // Memory: 16 bytes per row of the day, in blocks of the state's tier; rows of one symbol and time
 // share a step. With `bytes_max`, a symbol whose next block would exceed it drops its oldest block.
-// Rows that arrive later than the remaining ones are counted, and do not change the mean.
+// A late row whose time is before the remaining blocks is counted, and does not change the mean.
 //
 // Cost: for a row in order, 16 bytes written sequentially; for a late row, a search and moving a
 // block of at most 4 KiB. Threads: one owner.

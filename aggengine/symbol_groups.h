@@ -27,8 +27,8 @@ class SymbolGroups {
     uint32_t end;    // One past its last place.
   };
 
-  // Groups the rows of a batch. `slots[i]` is the slot of row i, below `slots_end`; there are fewer
-  // than 2^32 rows.
+  // Groups the rows of a batch. `slots[i]` is the slot of row i's symbol: a number below
+  // `slots_end`. There are fewer than 2^32 rows.
   void Make(std::span<const uint32_t> slots, size_t slots_end);
 
   std::span<const Group> groups() const { return groups_; }

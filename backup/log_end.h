@@ -19,8 +19,8 @@ struct LogEnd {
   std::string damage = {};
 };
 
-// Finds the end of the last message that the index describes and the log completely has. kNotFound
-// if there is no log. Cost: reads the index.
+// Finds the end of the last message that is described in the index and complete in the log.
+// kNotFound if there is no log. Cost: reads the index.
 absl::StatusOr<LogEnd> FindLogEnd(const std::string& log);
 
 // Compares the messages of a log, from number `first` on, with their index. Returns a description

@@ -37,9 +37,10 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping();
 
-  // Maps all bytes of a regular file read-only; the descriptor is closed again. Never waits, as
-  // opening a pipe would. kNotFound if there is none, kInvalidArgument if it is no regular file,
-  // kResourceExhausted if there are Max() mappings and none can be freed, or the kernel refuses.
+  // Maps all bytes of a regular file read-only; the descriptor is closed again. Never
+  // blocks, even if the path is a pipe. kNotFound if there is no such file, kInvalidArgument if it
+  // is not a regular file, kResourceExhausted if there are Max() mappings and none can be freed, or
+  // the kernel refuses.
   // Cost: some system calls; pages are read when they are first touched.
   static absl::StatusOr<Mapping> OfFile(const std::string& path);
 

@@ -19,9 +19,9 @@ namespace tickstack::bench {
 // minute, 3 GB in /dev/shm and 2 GB of DRAM.
 //
 // If there are fewer cores than busy threads (feed, tickerplant, rdb, query, client), the threads
-// share the cores. So the table also has two times per row: the CPU time of the ingest thread, and
-// the time that it waited for a core. Queries increase the CPU time by their use of caches and
-// memory bandwidth; if there are enough cores, that is their whole cost.
+// share the cores. So the table also has two durations in each row: the CPU time of the ingest
+// thread, and the time that this thread waited for a core. Queries increase the CPU time by their
+// use of caches and memory bandwidth; if there are enough cores, that is their whole cost.
 //
 // The tickerplant's log is written to `directory`; `query_nice` is the rdb's option of that name.
 void RunQueriesWorkload(double seconds, const std::string& directory, int query_nice);

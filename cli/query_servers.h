@@ -29,9 +29,9 @@ class QueryServers {
     absl::StatusOr<Value> answer;
     double ms = 0;  // From the question to the answer.
   };
-  // Asks all servers concurrently and waits for all, in the order of the addresses. kUnavailable:
-  // no connection, or no answer in time; kUnknown: q's error text; kCancelled: SIGINT, which also
-  // cancels the query at the server.
+  // Asks all servers concurrently, waits for all, and returns their answers in the order of the
+  // addresses. Errors: kUnavailable: no connection, or no answer in time; kUnknown: q's error text;
+  // kCancelled: SIGINT, which also cancels the query at the server.
   std::vector<Answered> Ask(const std::string& query, std::chrono::milliseconds timeout);
 
   // Asks only the first server.

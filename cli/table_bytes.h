@@ -23,7 +23,7 @@ struct TableBytes {
 // are used. String columns are filled with empty strings. Each row of a keyed table has its own
 // key.
 //
-// Cost: the memory that it returns, and 50 ns per row.
+// Cost: as many bytes of memory as the result says, and 50 ns per row.
 absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,
                                              size_t rows_per_chunk = TableOptions().rows_per_chunk);
 

@@ -93,8 +93,8 @@ class ColumnFile {
   // Returns the error of a row of kEnum whose position is outside of its domain: kDataLoss.
   absl::Status OutsideOfDomain(uint64_t row, int64_t position) const;
 
-  // Returns the index of attribute parted; nullptr if there is none or it contradicts itself. It is
-  // not compared with the rows. Cost: PartedIndex::Parse once, then none.
+  // Returns the index of the attribute `p` (parted); nullptr if there is none or it contradicts
+  // itself. It is not compared with the rows. Cost: PartedIndex::Parse once, then none.
   absl::StatusOr<const PartedIndex*> Parted() const;
   // Returns the rows of `position` by the index; nullopt if it has none. kFailedPrecondition if
   // Parted() is nullptr. kDataLoss if the first or the last of the rows has another position: so an

@@ -21,9 +21,9 @@
 //                         24 hours); otherwise numbers in the type's unit
 //
 // Nulls are null, but a blank char and an empty string are texts. Infinite floats are kept, and
-// infinite integers become ordinary numbers. Null are also: infinite dates and timestamps, times
-// that do not fit into 64 bits of ns since 1970 (from 2262-04-11 on), and months of years with five
-// digits.
+// infinite integers become ordinary numbers. Infinite dates and timestamps become null, and so do
+// times that do not fit into 64 bits of ns since 1970 (from 2262-04-11 on), and months of years
+// with five digits.
 
 #include <string>
 
@@ -34,8 +34,8 @@ namespace tickstack::disk {
 
 // Returns the bytes of a file with the rows of a table; for a keyed one, key columns first.
 //
-// Errors:  kInvalidArgument for a value that is no table, for a column of lists, and for a text of
-//          more than 256 MiB, by column and row.
+// Errors:  kInvalidArgument for a value that is not a table, for a column of lists, and for a text
+//          of more than 256 MiB; the error names the column and row.
 // Cost:    a pass over each column, and compression. Memory: the file's, and one column of 131,072
 //          rows.
 // Threads: any.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The index of a column with attribute parted: where each symbol's rows begin. kdb+ writes it after
-// the positions of an enum; docs/formats.md has a drawing.
+// The index of a column with the attribute `p` (parted): where each symbol's rows begin. kdb+
+// writes it after the positions of an enum; docs/formats.md has a drawing.
 
 #include <cstddef>
 #include <cstdint>

@@ -15,8 +15,8 @@ namespace tickstack::disk {
 
 enum class PartitionKind : uint8_t { kDate, kMonth, kYear, kInt };
 
-// Returns the name of the column that has the partition's value and no file: "date", "month",
-// "year" or "int".
+// Returns the name of the partition column, which has no file, and has the partition's value in
+// every row: "date", "month", "year" or "int".
 std::string_view NameOf(PartitionKind kind);
 // Returns the type of that column: Type::kDate, kMonth, kInt for years, and kLong for numbers.
 Type TypeOf(PartitionKind kind);

@@ -40,8 +40,8 @@ struct LeanOptions final : SourceOptions {
 
 class LeanSource final : public Source {
  public:
-  // kInvalidArgument for an option, kNotFound if a symbol has neither archive, kDataLoss if an
-  // archive cannot be opened.
+  // kInvalidArgument for an invalid option, kNotFound if a symbol has neither archive, kDataLoss if
+  // an archive cannot be opened.
   static absl::StatusOr<std::unique_ptr<LeanSource>> Create(const LeanOptions& options);
 
   void Start(int64_t now_ns) override;
@@ -109,7 +109,7 @@ class LeanSource final : public Source {
   std::array<ColumnList, kTables> lists_{MakeTradeList(), MakeQuoteList()};
   std::array<int64_t, kTables> due_ns_{};     // Due time of the last row in each list.
   std::array<int64_t, kTables> next_row_{};   // Number of the next row that the merge yields.
-  std::array<int64_t, kTables> rows_done_{};  // Rows with lower numbers are not returned.
+  std::array<int64_t, kTables> rows_done_{};  // Rows with lower numbers are skipped.
   ByteBuffer data_;
   FeedBatch batch_;
 

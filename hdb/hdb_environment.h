@@ -42,7 +42,7 @@ class HdbEnvironment : public query::Environment {
   std::vector<std::string> ValueNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }
   serve::ProcessFacts& facts() { return facts_; }
-  // Counters that the code which evaluates queries here must update.
+  // Counters of queries. The code that evaluates a query in this environment must update them.
   serve::QueryCounters& queries() { return queries_; }
   // Returns the result of `.hdb.stats[]`, except that `problems` counts only Hdb::load_problems(),
   // so that the call is quick.

@@ -10,8 +10,9 @@
 
 namespace tickstack::loadtest {
 
-// Adds the clients of STEM.summary.json and the slices of STEM.queries.csv to those of the stack.
-// Times become relative to `begin_ns`. kNotFound; kDataLoss with what is wrong.
+// Adds the clients of STEM.summary.json, and their slices of time from STEM.queries.csv, to the
+// results of the stack. Times become relative to `begin_ns`. kNotFound if a file is missing;
+// kDataLoss, with the fault, if it is damaged.
 absl::Status AddMonitorClients(const std::string& stem, const std::string& rdb, int64_t begin_ns,
                                StackResult& stack);
 

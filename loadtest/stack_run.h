@@ -57,8 +57,9 @@ class StackRun {
   // Returns a process's answer to a query. Errors: kNotFound if the stack has no such process,
   // kUnavailable if it does not answer, kUnknown with the text of q's error.
   absl::StatusOr<Value> Ask(std::string_view process, std::string_view query) const;
-  // Returns the result of a function without arguments that a process without tables has, such as
-  // `.agg.stats`. A call has no time limit in the process; a query has. Errors: as for Ask.
+  // Calls a function without arguments, such as `.agg.stats`, in a process without tables, and
+  // returns its result. Unlike a query, the call has no time limit in the process. Errors: as for
+  // Ask.
   absl::StatusOr<Value> Call(std::string_view process, std::string_view function) const;
 
   const std::string& name() const { return name_; }

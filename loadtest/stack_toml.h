@@ -26,7 +26,8 @@ struct StackSettings {
   std::string queries_file;  // Queries of the monitors' clients; "": no clients.
   std::string symbols_file;
   std::string tier_path;  // Path of the file tier that is created for this stack.
-  // Memory to touch before rows come: in the tier of each rdb's rows, and in the aggengine's.
+  // Memory to touch before rows arrive: in the tier of each rdb's rows, and in the aggengine's
+  // tier.
   uint64_t rdb_touch_bytes = 0, aggengine_touch_bytes = 0;
 };
 
@@ -46,9 +47,9 @@ std::string AsofSymbol(const Profile& profile);
 // proportion to its activity.
 std::string SymbolWeights(const Profile& profile);
 
-// Returns the configuration of a stack. If the placement names a file, uses the whole stack of the
-// file with our feed, monitors and prestress (kFile), or only its tiers and placement in a stack of
-// ours (kHybrid). Errors of reading the file: kNotFound, kInvalidArgument.
+// Returns the configuration of a stack. If the placement names a file, kFile uses the whole stack
+// of the file and adds our feed, monitors and prestress; kHybrid uses our stack with the tiers and
+// the placement of the file. Errors of reading the file: kNotFound, kInvalidArgument.
 absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings);
 
 // What the plan needs to know about a stack's file.

@@ -88,8 +88,8 @@ class EndOfDay final : public DayKeeper {
   // Begins to write if EndOfDayOptions::waits is set. Otherwise it has begun already.
   void Begin();
 
-  // Waits until all known work is done or waits for a person. Returns false if the time is over
-  // first.
+  // Blocks until all known work is done or needs a person. Returns false if the time is over before
+  // that.
   bool WaitUntilIdle(int64_t at_most_ns);
 
  private:

@@ -37,7 +37,7 @@ struct ProcessStatusOptions {
   // Returns which of the process's other threads do not respond; may be empty. Called on the loop.
   std::function<Reasons()> silent_threads = nullptr;
   // Returns members of events that only this process has, as JSON that begins with a comma; may be
-  // empty. True: for a new listener, with a history. Called on the loop.
+  // empty. With true, for a new listener, they include the history. Called on the loop.
   std::function<std::string(bool)> more_json = nullptr;
   std::vector<WatchedDisk> disks = {};
   HealthLimits limits = {};

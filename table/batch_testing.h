@@ -60,7 +60,7 @@ class Batch {
   std::vector<ColumnView> views_;
 };
 
-// Returns all elements of a column, whose type is the T of Snapshot::Chunk.
+// Returns all elements of a column. T is the type of an element, as in Snapshot::Chunk.
 template <typename T>
 std::vector<T> All(const Snapshot& snapshot, size_t column) {
   std::vector<T> all;

@@ -32,9 +32,9 @@
 //    "columns":[{"name":"sym","type":"s","cells":["A","B"]}]}
 //
 // `kind` is `table`, `dictionary` (columns `key` and `value`), `list` (column `value`), `text` (an
-// atom, a string, a function; `text` instead of columns) or `nothing` (`::`). `keys` is the number
-// of key columns, which come first; `cut` is the number of cells that were cut. `type` is the
-// letter that `meta` shows.
+// atom, a string or a function: a member `text` replaces `columns`) or `nothing` (`::`). `keys` is
+// the number of key columns, which come first; `cut` is the number of cells that were cut. `type`
+// is the letter that `meta` shows.
 //
 // Cost: one pass. Memory: the text. Errors: none, since every value has a text. Threads: any.
 

@@ -66,7 +66,7 @@ struct PostingRun {
 // times. Cheap to copy, reentrant, valid while the table exists.
 class PostingTimes {
  public:
-  // The base as long as all times were null. With it, every coarse time is 0.
+  // The base while all times so far are null. With this base, every coarse time is 0.
   static constexpr int64_t kNoBase = INT64_MAX;
 
   PostingTimes(const Column* exact, int64_t base_ns) : exact_(exact), base_ns_(base_ns) {}
@@ -166,7 +166,8 @@ class SymbolIndex {
   // unless the writer has appended to the symbol since the snapshot.
   PostingEnds EndsOf(SymbolId symbol, size_t end_row) const;
 
-  // Returns the bytes allocated from the tier, as it rounds them. Any thread, as for Column::bytes.
+  // Returns the bytes allocated from the tier, as rounded by the tier. Any thread, as for
+  // Column::bytes.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
   // ---- In a persistent tier; see symbol_index_save.cc. For the writer only.
@@ -197,8 +198,8 @@ class SymbolIndex {
   struct alignas(64) List {
     std::atomic<uint32_t> count = 0;
     std::atomic<bool> unsorted = false;
-    uint8_t blocks = 0;       // Number of blocks, up to where it determines the next one's size.
-    uint8_t tail_number = 0;  // Number of the tail block, up to where it determines its size.
+    uint8_t blocks = 0;  // Number of blocks, at most kGrowingBlocks; gives the next one's size.
+    uint8_t tail_number = 0;  // Number of the tail block, at most kGrowingBlocks; gives its size.
     uint32_t pending = 0;     // Reserved by the batch in progress.
     uint32_t room = 0;        // Postings that fit into the blocks made so far.
     uint32_t tail_used = 0;

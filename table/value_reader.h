@@ -62,8 +62,8 @@ struct ValueHead {
 // kWire: a value in a message. kStored: a value in a file, where the attribute may be any byte.
 enum class ValueSource : uint8_t { kWire, kStored };
 
-// Reads forward. Constant bytes are little-endian. Mutable bytes are big-endian, and the reader
-// converts each number to little-endian in place when it passes it.
+// Reads forward. If the bytes are const, they must be little-endian. If they are mutable, they must
+// be big-endian, and the reader converts each number to little-endian in place when it passes it.
 //
 // After kBad and kEndsEarly nothing more may be read. Allocates nothing.
 template <typename Byte, ValueSource kSource = ValueSource::kWire>

@@ -1,7 +1,8 @@
 #pragma once
 
-// Upds before they are logged: what one read brought, checked against the schemas, both as the
-// segments of one log write and as batches to publish once they are logged.
+// Holds the upds of one read until they are logged. They have been checked against the schemas.
+// Each upd is kept twice: as segments of one log write, and as a batch to publish once it is
+// logged.
 
 #include <cstdint>
 #include <deque>

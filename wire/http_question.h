@@ -3,8 +3,7 @@
 // What an HTTP request asks of a process, and whether a page of another site sent it. Functions
 // over the texts of a request; http_session.cc has the protocol.
 //
-//   GET /?select from trade      an answer as a page
-//   GET /?select from trade      as a page
+//   GET /?select from trade      the answer as a page
 //   GET /.csv?select from trade  as CSV; /day.csv names the download; also .json .txt .xml .xls,
 //                                .parquet, and .grid for the console (table/format_value.h)
 //   GET /trade.csv               the value of a name
@@ -27,7 +26,7 @@ std::string_view ContentTypeOf(HttpForm form);
 
 struct HttpQuestion {
   HttpForm form = HttpForm::kPage;
-  std::string query;  // Empty: the index.
+  std::string query;  // Empty: the page that lists the tables.
   std::string file;   // Name of the download, such as `day.csv`; empty if the path has none.
 };
 
@@ -58,10 +57,11 @@ struct RequestOrigin {
   std::string_view referer = {};  // Referer
 };
 
-// Returns the reason to refuse a request, or nullopt. A page of another site must not ask: it could
-// not read the answer, but `.u.upd` needs no reader. Pages of `allowed_origins` may; an origin is
-// compared byte by byte. From the machine itself, the host must be an address, `localhost` or
-// `own_name`, because anyone can let a name of their own point to this machine (DNS rebinding).
+// Returns the reason to refuse a request, or nullopt. A page of another site must not send queries:
+// it could not read the answer, but a `.u.upd` would have its effect nevertheless. Pages of
+// `allowed_origins` may; an origin is compared byte by byte. From the machine itself, the host must
+// be an address, `localhost` or `own_name`, because anyone can let a name of their own point to
+// this machine (DNS rebinding).
 std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from_this_machine,
                                          std::string_view own_name,
                                          std::span<const std::string> allowed_origins);

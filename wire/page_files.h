@@ -2,8 +2,8 @@
 
 // Files of pages in the program: HTML, scripts and style sheets that a process serves as they are.
 //
-//   GET /page/NAME   a file; no name of a value contains a slash, so no question has such a path
-//   GET /            a file, too; with a question mark, even alone, it is a question
+//   GET /page/NAME   a file; no name of a value contains a slash, so this path cannot be a query
+//   GET /            a file, too; `/?` is a query, even if nothing follows
 //
 // A file needs what a query needs: a login, if there are users. Its policy allows scripts, styles
 // and requests of the same process only, and neither inline scripts nor inline styles.
@@ -24,8 +24,8 @@ inline constexpr std::string_view kPageFilePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-// Returns the file at a request's target, nullptr if there is none. A query after the path is the
-// page's own business, except at `/`. Paths are compared byte by byte, without escapes.
+// Returns the file at a request's target, nullptr if there is none. What follows a question mark is
+// left to the page's script, except at `/`. Paths are compared byte by byte, without escapes.
 const PageFile* FindPageFile(std::span<const PageFile> files, std::string_view target);
 
 }  // namespace tickstack::wire

@@ -52,9 +52,9 @@ class TplogReader {
   // writing.
   absl::StatusOr<std::optional<TplogMessage>> Next();
 
-  // Moves to message `seq`, which Next then returns. The number of messages is a valid position,
-  // the end; kNotFound beyond it. Cost: with an index, reading the index up to there and one block;
-  // without one, reading all messages before it.
+  // Moves to message `seq`, which Next then returns. `seq` may be the number of messages, which is
+  // the end of the log; kNotFound if it is larger. Cost: with an index, reading the index up to
+  // there and one block; without one, reading all messages before it.
   absl::Status Seek(uint64_t seq);
 
   // Returns whole messages from `from_seq` on, back to back: those before `end_seq`, at most

@@ -66,8 +66,8 @@ class UpdDecoder {
   void NameColumns(const Schema* schema);
 
   // Decodes a whole message body. `expected_columns` is the table's number of columns, or 0 where
-  // it is not known: it decides only whether a vector is a row. Because the table's name is in the
-  // body, a caller that knows schemas may ask PeekUpdTable first.
+  // it is not known: it decides only whether a vector is a row. A caller that knows the schemas
+  // gets the table's name from PeekUpdTable first.
   //
   // kInvalidArgument: not a value, not an upd, or columns of different counts. Cost: O(columns),
   // plus one SIMD pass over symbol columns, plus a few ns per item of nested columns; rows in kRows

@@ -7,11 +7,11 @@
 //
 // The spread of a figure is the larger of two. The first comes from within a stack: a block
 // bootstrap over slices of time (compare_spread.h), each a twelfth of the test long, but 1 to 10 s.
-// The second comes from between stacks, if a run has several of a kind: how much they differ,
-// pooled for each figure over all kinds and both runs, since two stacks alone say little; or the
-// difference within the kind alone if that is larger. A figure that has neither spread is shown but
-// not judged. An example is the longest value: it is a single value, and nothing tells how much the
-// next run's would differ.
+// The second comes from between stacks, if a run has several of a kind. It says how much stacks of
+// one kind differ, pooled for each figure over all kinds and both runs, since two stacks alone say
+// little. If the difference within the figure's own kind is larger, that one counts. A figure that
+// has neither spread is shown but not judged. An example is the longest value: it is a single
+// value, and nothing tells how much the next run's would differ.
 //
 // A change counts as a difference if it exceeds its spread times Student's t for a probability of
 // kFalsePositives divided by the number of judged figures (Bonferroni). So of a hundred comparisons
@@ -37,7 +37,7 @@ struct FigureComparison {
   std::string quantity, statistic;  // `quote_bar_lag`, `p99_ms`.
   std::optional<double> a, b;       // nullopt: not measured.
   std::optional<double> change;     // b / a - 1.
-  // Changes from LeastCovered(spread) to this are expected, and those below kLeastChange.
+  // Chance explains changes from LeastCovered(spread) to `spread`, and all below kLeastChange.
   std::optional<double> spread;
   Verdict verdict = Verdict::kNotJudged;
   std::string basis;  // What the spread was computed from, or why there is none.
@@ -61,8 +61,8 @@ struct Comparison {
   size_t judged = 0, differences = 0;
 };
 
-// Returns the negative change that chance explains as well as the positive one: 1 / (1 + most) - 1,
-// since changes are judged by their logarithms.
+// Returns the negative change that is as likely by chance as the positive change `most`: 1 / (1 +
+// most) - 1, since changes are judged by their logarithms.
 constexpr double LeastCovered(double most) { return 1 / (1 + most) - 1; }
 
 // Memory: the samples of both runs, at most 200,000 for each stack. Errors: those of ReadRun and

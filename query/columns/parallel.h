@@ -8,7 +8,7 @@
 //   budget: it can check the time, but it cannot charge.
 // - Each task allocates from the evaluation's scratch memory. If that is full, the task, the step
 //   and the query fail.
-// - A task does not use the Environment, which one thread may call.
+// - A task does not use the Environment, which only the evaluation's thread may call.
 // - A task does not write anything that another task reads.
 
 #include <algorithm>

@@ -72,8 +72,8 @@ class ViewColumn {
   // Returns the column's items at rows `at`. If these are few rows of a deferred column, only they
   // are gathered: the slice gets a column of its own, and this one stays deferred.
   absl::StatusOr<Slice> SliceAt(const std::shared_ptr<const RowSet>& at, Budget& budget) const;
-  // Like Get and SliceAt, but they consume this column: the caller becomes the only owner of data
-  // that had no other owner.
+  // Like Get and SliceAt, but move the data out of this column. If nothing else shared the data,
+  // the caller is then its only owner.
   absl::StatusOr<AnyColumn> Take(Budget& budget) &&;
   absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
   // Gathers all deferred columns together: all threads help with all columns.

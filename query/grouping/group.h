@@ -61,8 +61,9 @@ class Groups {
   const size_t count_;
 };
 
-// Returns the groups of all rows of a table by a captured symbol column. They come from the index
-// of that column, which is not read. nullptr if it has no index, or `key` is not all of it.
+// Returns the groups of all rows of a table by a captured symbol column. They come from the
+// column's index; the column itself is not read. nullptr if the column has no index, or if `key` is
+// not the whole column.
 // Cost: about 100 ns per symbol of the process.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget& budget);
 

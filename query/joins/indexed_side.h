@@ -2,7 +2,8 @@
 
 // A side of an as-of join whose key is the indexed column of its table. The index gives the rows of
 // each symbol, so the key column is not read. The index of a captured table has coarse times, too.
-// For a stored table, the index is that of attribute parted, and times are read from their column.
+// For a stored table, the index is that of the attribute `p` (parted), and times are read from
+// their column.
 
 #include <memory>
 #include <optional>

@@ -27,7 +27,7 @@ absl::StatusOr<TableView> Upsert(const TableView& table, Value rows, Budget& bud
 // Like Upsert, but all keys must be new. Errors: `insert` if a key exists already, or occurs twice.
 absl::StatusOr<TableView> InsertRows(const TableView& table, Value rows, Budget& budget);
 
-// Returns one row as a table. Errors: `type` if the dictionary's keys are not names, each once.
+// Returns one row as a table. Errors: `type` if the dictionary's keys are not distinct names.
 absl::StatusOr<TableView> TableOfRow(const Value& dict);
 
 }  // namespace tickstack::query

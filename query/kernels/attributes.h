@@ -18,7 +18,7 @@ std::optional<Attribute> AttributeOfLetter(std::string_view letter);
 //
 //   sorted   a vector or list whose items ascend; a dictionary whose keys ascend, which becomes a
 //            step dictionary: an item is valid for all keys from its own to the next; a table whose
-//            first column ascends, which gets the attribute parted
+//            first column ascends, which gets the attribute `p` (parted)
 //   unique   a vector or list without repetition
 //   parted   a vector whose equal items are adjacent
 //   grouped  a vector

@@ -17,7 +17,7 @@ namespace tickstack::query {
 // Reentrant.
 //
 // Symbols with ids, and items of one byte, are read in place if the slice is a range of rows of a
-// direct column: a table has the number for each symbol or byte. Other items are hashed once, and
+// direct column: an array has the number of each symbol or byte. Other items are hashed once, and
 // their numbers take 4 bytes per row.
 class ItemNumbers {
  public:

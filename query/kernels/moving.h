@@ -9,12 +9,12 @@
 //   block      |  a  b  c  d  |  e  f  g  h  |
 //   window           [c  d       e  f]          combines aggregate(c d) and aggregate(e f)
 //
-// When a block is full, the aggregates of all of its ends are computed. The aggregate of the
-// beginning is updated with each item. That takes three steps per item, whatever the width. A
-// running sum from which the oldest item is subtracted would be simpler, but it would keep the
-// effects of a large item, a rounding error or an infinity after that item has left the window.
-// Maxima need no queue. A deviation is computed from the means and sums of squares of both parts,
-// instead of the difference of two large numbers.
+// When a block is full, the aggregates of all of its ends are computed: of its last item, of its
+// last two items, and so on. The aggregate of the beginning is updated with each item. That takes
+// three steps per item, whatever the width. A running sum from which the oldest item is subtracted
+// would be simpler, but it would keep the effects of a large item, a rounding error or an infinity
+// after that item has left the window. Maxima need no queue. A deviation is computed from the means
+// and sums of squares of both parts, instead of the difference of two large numbers.
 
 #include <cstddef>
 
@@ -28,9 +28,9 @@ namespace tickstack::query {
 //   msum           nulls count as 0; the type is that of the sum
 //   mcount         the number of items that are not null, as an int; for any type of items
 //   mavg, mdev     floats over the items that are not null; null if all are null
-//   mmax, mmin     keep the type; a null is the smallest item. Before the first item there is minus
-//                  infinity for mmax, and plus infinity for mmin, as if q's `|':` or `&':` were
-//                  applied width-1 times.
+//   mmax, mmin     keep the type; a null is the smallest item. The items that the first windows
+//                  lack count as minus infinity for mmax and plus infinity for mmin, as if q's
+//                  `|':` or `&':` were applied width-1 times.
 //
 // `width` must be above 0.
 // Errors: `type` for items without a sum or an order, `nyi` for lists of lists.

@@ -16,8 +16,8 @@ namespace tickstack::query {
 // are its items, and each innermost list of the result is a table.
 //
 // Cost:   a copy of the result.
-// Errors: `domain` for a negative size, a null one among more than two, or a size of 0 before
-//         another one; `limit`.
+// Errors: `domain` for a negative size, for a null size if there are more than two sizes, and for a
+//         size of 0 before another size; `limit`.
 absl::StatusOr<Value> Reshape(std::span<const int64_t> sizes, const Value& y, Budget& budget);
 
 }  // namespace tickstack::query

@@ -21,8 +21,8 @@ namespace tickstack::query {
 //   prev, next   the previous or the next item; null if there is none
 //   x xprev y    Shifted: the item `back` positions before; null if there is none
 //
-// The items of a list that is no vector are combined with the operator, such as + for sums, which
-// does not leave out nulls.
+// The items of a list that is not a vector are combined with the function's operator, such as + for
+// sums. Nulls are then not left out.
 //
 // Cost:   one pass; the column is not copied first. prev and next gather.
 // Errors: `type` for symbols, guids, and for chars where the result would be a number.

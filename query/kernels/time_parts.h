@@ -14,7 +14,7 @@ namespace tickstack::query {
 // `ss`. They are ints, except that the week is the date of its Monday.
 enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
 
-// Returns the part with a name of q; nullopt if there is none.
+// Returns the part that q calls `name`; nullopt if there is none.
 std::optional<TimePart> FindTimePart(std::string_view name);
 
 // Returns the part of each item. The hours of a timespan can exceed 24. Errors: `type` if the type

@@ -17,7 +17,7 @@ namespace tickstack::query {
 // Returns a vector, list or column as a slice; nullopt for anything else.
 std::optional<Slice> SliceOf(const Term& term);
 
-// Returns the term if it is a dictionary from a vector or list to another one with the same count;
+// Returns `term` if it is a dictionary whose keys and values are vectors or lists of equal count;
 // nullptr for anything else, also for a keyed table.
 const Value* AsEntries(const Term& term);
 

@@ -22,14 +22,14 @@ class Threads {
   explicit Threads(World& world);
   ~Threads();
 
-  // Runs one thread that can run until it waits. False if there is none. Threads of stalled
+  // Lets one runnable thread run until it waits. False if there is none. Threads of stalled
   // processes run only with `even_stalled`, for a caller that waits for a thread.
   bool RunOne(bool even_stalled = false);
   int64_t NextDeadlineNs() const;  // INT64_MAX: no thread waits for a time.
   // If a simulated thread calls it, lets other threads run, at random.
   void MaybeYield();
   static bool IsCaller();  // True if a simulated thread calls it, not the world's.
-  // Takes simulated time. If a simulated thread calls it, others run meanwhile.
+  // Sleeps in simulated time. If a simulated thread calls it, others run meanwhile.
   void Sleep(int64_t ns);
 
   // ---- For system_calls.cc. Each may be called by the world's thread as well, inside of an event.

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests that list many wrong configurations, each with the line of its error. The tests of
-// base/config and others compare columns, too.
+// Removes the column from the position of an error. For tests that list many wrong configurations
+// and the line of each error; other tests, such as those of base/config, check the column as well.
 
 #include <regex>
 #include <string>
