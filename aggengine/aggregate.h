@@ -63,8 +63,8 @@ absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
 // Returns the schema of the keyed table in which the bars are published. Its columns: `sym`; when
 // the bar begins (`date` for a day, `minute` for a minute, `start` for other widths); `time` of its
 // newest row; the aggregates. The times have the source's type. A source with times of day does not
-// tell which day it is, so there a day is `start`, too. kInvalidArgument, by column, if the source
-// lacks what they need.
+// tell which day it is, so the column of daily bars is `start`, too. kInvalidArgument, by column,
+// if the source lacks what they need.
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
 
 // Returns the default aggregates of bars of trade or quote; none for other tables.

@@ -7,8 +7,8 @@
 // A new function needs a template and a row in bar_functions.cc, a definition in
 // bars_by_definition.h, with which a test compares it, and a row in docs/operating/tables.md.
 //
-// Cost: a row's functions are called once for a run of a symbol's rows, or once for many runs; what
-// they do for each value is inlined into them.
+// Cost: the functions of this table are called once for a run of a symbol's rows, or once for many
+// runs; the work for each value is inlined into them.
 
 #include <cstdint>
 #include <span>

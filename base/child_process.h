@@ -32,8 +32,9 @@ struct ChildOptions {
 };
 
 // Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only the
-// parent, with default signal handling, no blocked signals, and the environment except for
-// kServiceManagerVariables. If the program cannot be started, returns kInternal with the command.
+// parent. The program has default signal handling, no blocked signals, and this process's
+// environment without kServiceManagerVariables. If the program cannot be started, returns kInternal
+// with the command.
 absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options);
 
 // Called by a child with the read end of a pipe whose write end only its parent holds. When the

@@ -54,8 +54,8 @@ class PastDays {
   // Returns 1 % of the symbols: every hundredth one in the order of quote counts, starting with the
   // tenth.
   std::vector<SymbolId> Basket() const;
-  // Returns sums by symbol, over the quotes of the basket's symbols on all days whose time of day
-  // is in [first_ns, last_ns].
+  // Returns sums by symbol, over the quotes of the basket's symbols between the times of day
+  // first_ns and last_ns (inclusive) of all days.
   std::map<SymbolId, SymbolSums> BasketSums(std::span<const SymbolId> basket, int64_t first_ns,
                                             int64_t last_ns) const;
   // Returns sums by symbol, over all quotes.

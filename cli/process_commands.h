@@ -27,12 +27,13 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
 
 // Returns the command line with `process NAME ...` replaced by `ROLE --name NAME ...`: the role
 // of the process of this name in the file of `--config`. Returns other command lines, and calls for
-// help, as they are. kNotFound, with the names that there are, if none has it; kInvalidArgument
-// without `--config`; other errors are those of LoadStackConfig.
+// help, as they are. kNotFound, with the existing names, if there is no such process;
+// kInvalidArgument without `--config`; other errors are those of LoadStackConfig.
 absl::StatusOr<std::vector<std::string>> ResolveProcessCommand(
     const std::vector<std::string>& args);
 
-// Adds the subcommand `process` for --help: ResolveProcessCommand has replaced it otherwise.
+// Adds the subcommand `process`, for --help only: ResolveProcessCommand replaces it in every other
+// command line.
 void AddProcessByNameCommand(CLI::App& app);
 
 // Adds a subcommand for each kind of process that the configuration has. Parsing sets `action`. The

@@ -12,8 +12,9 @@ namespace tickstack::cli {
 
 enum class Key { kNone, kUp, kDown, kLeft, kRight, kCharacter };
 
-// Takes the terminal of stdin and stdout over while it exists: an alternate screen without echo and
-// without a cursor. The destructor restores it. Ctrl-C stays a signal; Ctrl-Z does nothing.
+// Takes over the terminal of stdin and stdout while this object exists: shows an alternate screen
+// without echo and without a cursor. The destructor restores the terminal. Ctrl-C stays a signal;
+// Ctrl-Z does nothing.
 //
 // Threads: one owner. Only one per process.
 class RawTerminal {
@@ -25,7 +26,7 @@ class RawTerminal {
 
   struct Pressed {
     Key key = Key::kNone;
-    char character = 0;  // Of kCharacter.
+    char character = 0;  // The character that was typed, if `key` is kCharacter.
   };
   // Returns the next key that was pressed; kNone if there is none, without waiting.
   Pressed Read();
@@ -43,7 +44,7 @@ class RawTerminal {
   static void Draw(const std::vector<std::string>& lines);
 
  private:
-  void Fill();  // Reads bytes that are there.
+  void Fill();  // Reads the bytes that have arrived, without waiting.
 
   termios before_{};
   bool is_set_ = false;

@@ -26,8 +26,7 @@ struct ConfigErrors {
   bool may_hide_more = false;
 };
 // Finds all errors of a configuration, by removing what is wrong and reading it again. Returns no
-// errors if it is right. Of other files, such as a monitor's queries, only the first error is
-// found.
+// errors if it is right. In other files, such as a monitor's queries, finds only the first error.
 ConfigErrors FindConfigErrors(const std::string& path);
 
 // True if the rdb gets the file's tables, because it subscribes to the file's tickerplant. Call it

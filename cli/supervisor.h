@@ -45,8 +45,8 @@ struct ProcessSpec {
   OwnedFd listener;
   uint16_t port = 0;
   int stop_rank = 0;  // Lower ranks stop first; processes of one rank stop together.
-  // True if exit code 0 before it was told to stop is a regular end. If false, that counts as a
-  // death: another process sent the signal, and the stack is incomplete without this one.
+  // True if the process may end with exit code 0 before it is told to stop. If false, such an end
+  // counts as a death, because the stack is incomplete without this process.
   bool may_end = false;
 };
 
@@ -58,7 +58,7 @@ struct SupervisorOptions {
   int64_t run_ns = 0;      // Duration after all answered; 0: until a signal.
   // Time after which a child that does not stop is killed.
   int64_t stop_timeout_ns = 60 * kNsPerSecond;
-  // A child that answers and then is silent for this long hangs; 0: it may be silent.
+  // Silence after which a child that has answered counts as hung; 0: no limit.
   int64_t hang_timeout_ns = 0;
   int64_t abort_timeout_ns = 10 * kNsPerSecond;  // From SIGABRT to SIGKILL.
   ServiceManager service_manager;                // As named by the environment.

@@ -18,9 +18,9 @@ struct TopOptions {
 };
 
 // On a terminal, shows a screen that changes each second until q, Ctrl-C or SIGTERM: returns 0.
-// Without a terminal, with `once` or `json`: prints text or one JSON object after a second, which
-// rates need, and returns 0; 1 if a process does not answer. Other errors: 1 with the reason on
-// stderr, and 2 for a wrong configuration or address.
+// Without a terminal, with `once` or `json`: measures rates for a second, prints text or one JSON
+// object, and returns 0; 1 if a process does not answer. Other errors: 1 with the reason on stderr,
+// and 2 for a wrong configuration or address.
 int RunTop(const TopOptions& options);
 
 }  // namespace tickstack::cli

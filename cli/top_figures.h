@@ -29,10 +29,10 @@ struct ProcessFigures {
   bool answers = false;
   std::optional<double> rows_in_per_s;
   std::optional<double> rows_out_per_s;
-  std::optional<double> messages_out_per_s;  // A tickerplant's, to all subscribers.
+  std::optional<double> messages_out_per_s;  // From a tickerplant to all subscribers.
   std::optional<double> queries_per_s;
-  std::optional<double> behind_rows;      // Rows that a tickerplant's furthest subscriber lacks.
-  std::optional<double> behind_messages;  // Logged by the stack's tickerplant, not yet here.
+  std::optional<double> behind_rows;      // Rows that a tickerplant's slowest subscriber lacks.
+  std::optional<double> behind_messages;  // Published messages that the process has not applied.
   std::optional<double> lag_ms;
   // Time from a row's timestamp until it can be queried, since the start; for an hdb, of queries.
   std::optional<double> p50_ms;
@@ -44,7 +44,7 @@ struct ProcessFigures {
 };
 
 struct StackFigures {
-  std::string day;  // That the tickerplant captures, such as 2020.03.09; empty if unknown.
+  std::string day;  // Day that the tickerplant captures, such as 2020.03.09; empty if unknown.
   std::vector<ProcessFigures> processes;
   std::vector<TierFigure> tiers;
   // `NAME: why`: why processes are not ready, or do not answer.

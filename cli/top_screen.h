@@ -32,8 +32,8 @@ struct TopOrder {
   bool by_column = false;
   TopColumn column = TopColumn::kName;
 
-  // Moves to the next column (1) or the previous one (-1). Between the last and the first column is
-  // the order of the stack.
+  // Moves to the next column (1) or the previous one (-1). The order of the stack follows the last
+  // column and precedes the first.
   void Step(int direction);
 };
 std::string_view NameOf(TopColumn column);

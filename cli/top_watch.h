@@ -42,13 +42,13 @@ class TopWatch {
   TopWatch(const TopWatch&) = delete;
   TopWatch& operator=(const TopWatch&) = delete;
 
-  // Asks all processes that are connected and have answered the questions before.
+  // Asks all processes that are connected and have answered all earlier questions.
   void Begin();
   // True if no answer and no first connection is pending.
   bool Done() const;
   // Handles answers and connections until Done or a stop signal, at most for this time.
   void Run(std::chrono::nanoseconds at_most);
-  // The same, but for all of this time even if Done.
+  // Handles answers and connections for all of this time, even if Done.
   void RunFor(std::chrono::nanoseconds time);
   // Returns the current answers, in the order of the targets. A process without an answer to the
   // questions of Begin has an error.

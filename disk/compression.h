@@ -32,8 +32,8 @@ struct CompressionOptions {
 // kInvalidArgument, with what was found and expected, for any other text.
 absl::StatusOr<CompressionOptions> ParseCompression(std::string_view text);
 
-// Returns the compressed block. nullopt if it would not be smaller, or with kIpc, as in kdb+, not
-// smaller than half the size: the caller then stores the block uncompressed. Threads: any,
+// Returns the compressed block; nullopt if it would not be smaller than the block (with kIpc, as in
+// kdb+, smaller than half of it). The caller then stores the block uncompressed. Threads: any,
 // concurrently.
 std::optional<ByteBuffer> CompressBlock(const CompressionOptions& options,
                                         std::span<const std::byte> block);

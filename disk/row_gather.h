@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies the elements of a column, which are in order of arrival in memory, in the order of a
+// Copies the elements of a column from their order of arrival in memory to the order of a
 // partition. kdb+ sorts the day for this. Here the index has each symbol's row numbers, so the
 // elements are gathered by them.
 //

@@ -2,11 +2,11 @@
 
 // The order in which a partition has the rows of a table:
 //
-//   with a column `sym`   by symbol, by name with the null symbol first; rows of a symbol by time
-//   without               by time
-//   neither               in order of arrival
+//   with a column `sym`   by the name of the symbol, nulls first; the rows of a symbol by time
+//   only with `time`      by time
+//   with neither          in order of arrival
 //
-// Rows that a partition of its date leaves out (rows_of_date.h) are excluded.
+// Rows of other dates than the partition's are excluded (rows_of_date.h).
 //
 // `time` is a column of that name of timestamps or timespans. Equal times keep the order of
 // arrival, and null times come first. Rows that are already in order are not sorted. A feed's times

@@ -50,8 +50,8 @@ struct PartitionMove {
 };
 
 // Returns moves to do one after the other. Each moves a partition from the fullest segment to the
-// emptiest: the largest one that does not make it as full as the fullest was, and of which it has
-// no part yet.
+// emptiest: the largest partition of which the emptiest has no part yet, and with which it stays
+// less full than the fullest was.
 std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments);
 
 // Moves a partition in the steps above. After an error in step 1 or 2, the partition is still in

@@ -48,7 +48,7 @@ class SplayedTable {
   // the next call tries again. kResourceExhausted if the process has no mappings left.
   absl::StatusOr<std::shared_ptr<const ColumnFile>> Column(size_t i) const;
 
-  // Moves the columns that nobody else holds to `gone`. If a column was requested since the last
+  // Moves to `gone` the columns that nobody else holds. If a column was requested since the last
   // call, moves none, unless `used_too` is set.
   void Evict(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
 

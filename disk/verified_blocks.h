@@ -54,8 +54,8 @@ class VerifiedBlocks {
   // Number of bytes with checksums, which may be less than the file's size.
   uint64_t bytes() const { return bytes_; }
   // Returns kDataLoss for a damaged block. The message says whether a program has written the file
-  // since its checksums were written, and contains `content`, which describes the block, for
-  // example by its rows, or is empty.
+  // since its checksums were written, and contains `content`: a description of the block, such as
+  // its rows, or an empty text.
   absl::Status ErrorOf(const DamagedBlock& block, const std::string& path,
                        const std::string& content) const;
 

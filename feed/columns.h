@@ -1,7 +1,7 @@
 #pragma once
 
 // Builds the `x` of an upd column by column: a list of vectors as on the wire, or of atoms for a
-// single row, which is how kdb+ feeds send one row, and saves 5 bytes per column.
+// single row. kdb+ feeds send one row in the same way, which saves 5 bytes per column.
 
 #include <cstdint>
 #include <span>

@@ -11,11 +11,11 @@
 //                 finaliser): 64 good bits for two multiplications. It picks a slot of a Walker
 //                 alias table, so that symbol r (0 is the busiest) comes with probability 1/(r+1)
 //                 over the harmonic number: Zipf with exponent 1.
-//   the price     every symbol walks along one precomputed random walk of 65,536 steps of -1, 0 or
-//                 +1 that ends where it began, each from its own random place, one step every 4,096
-//                 events (85 ms at 48,000 updates/s). A step is 1/8,192 (1.2 basis points) of the
-//                 symbol's base price. The standard deviation of an hour is about 2 %, as on
-//                 9 March 2020.
+//   the price     all symbols walk along the same precomputed random walk, which has 65,536 steps
+//                 of -1, 0 or +1 and ends where it began. Each begins at a random place of its own,
+//                 and takes one step every 4,096 events (85 ms at 48,000 updates/s). A step is
+//                 1/8,192 (1.2 basis points) of the symbol's base price. The standard deviation of
+//                 an hour is about 2 %, as on 9 March 2020.
 //                 The walk repeats after 268 million events, without a jump.
 //   the rest      spread, sizes and exchange come from other bits of the same random number.
 //

@@ -66,9 +66,8 @@ SourceOption BatchRowsOption(int64_t* field);
 std::string ShortName(std::string text);
 
 // Returns the name under which a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The
-// tickerplant keeps the counts over its days and drops rows of a name that it has, so the name says
-// which rows these are: row n of the next day's archive, or of another seed, is not row n of the
-// one before.
+// tickerplant keeps the row counts of a name from day to day, and drops rows that it has. So the
+// name must differ for different rows, such as those of the next day's archive or of another seed.
 std::string NumberedName(std::string_view feed, const SourceOptions& options);
 
 }  // namespace tickstack::feed

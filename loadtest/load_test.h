@@ -17,7 +17,8 @@ struct LoadTestOptions {
   std::optional<uint64_t> seed;
   std::optional<int64_t> prestress_quotes, prestress_trades;  // Default: as many as fit.
   double batch_ms = 50;
-  // Default: 300, or 20 with find_max, whose short runs would otherwise have too few values.
+  // Interval between samples in ms. Default: 300; 20 with find_max, because its runs are short and
+  // would have too few samples.
   std::optional<double> query_ms;
   std::string queries = "monitor";  // The set of queries that clients ask; see monitor/query_set.h.
   std::vector<std::string> stacks;  // See placement.h. Default: DRAM beside the second tier.

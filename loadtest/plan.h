@@ -44,7 +44,7 @@ uint64_t BytesOfLog(const Profile& profile);
 struct FreeSpace {
   std::map<std::string, uint64_t> bytes;
 };
-// The names of the places that occupied bytes are taken from.
+// Names of the places in which a byte occupies space.
 using Places = std::vector<std::string>;
 
 struct PlanInput {

@@ -53,10 +53,10 @@ class Successor {
   // Runs the loop until the rdb is live, receives the sockets, and runs it until the rdb has
   // everything that the holder had. Returns early, with OK, if `stop` becomes true. If the holder
   // has ended, `listener` stays as it is. kFailedPrecondition: the rdb lacks rows, or the holder
-  // refuses. `pause` begins before the sockets are asked for.
+  // refuses. `pause` begins before it asks for the sockets.
   absl::Status TakeSockets(wire::EventLoop& loop, const bool& stop, const Rdb& rdb,
                            wire::ListenerOptions& listener, std::optional<mem::TouchPause>& pause);
-  // Clients are accepted now: calls `done` when the holder has ended.
+  // Reports that clients are accepted. Calls `done` when the holder has ended.
   void Confirm(wire::EventLoop& loop, std::function<void()> done);
 
  private:
@@ -72,7 +72,7 @@ class Holder {
  public:
   enum class End {
     kHandedOver,  // The successor accepts clients.
-    kFailed,      // It does not, and this process cannot continue either.
+    kFailed,      // The successor ended, and this process cannot continue.
   };
   // All must outlive this. Calls `end` when the process must end.
   Holder(Rdb* rdb, serve::QueryService* service, Intake* intake, std::function<void(End)> end);

@@ -7,10 +7,10 @@
 //   worker            argon2id, one at a time, at nice value 10     --> verdict, audit log
 //                     once a second: has the users file changed?
 //
-// Argon2id takes about 0.1 s and 64 MiB, so it never runs on a server's thread, and one at a time
-// bounds its memory. Attempts with the same user and password share one verification. A verified
-// password is in the cache for 10 minutes. The cache contains keyed hashes with a key that only
-// this process has, so nobody else can use them.
+// Argon2id takes about 0.1 s and 64 MiB, so it never runs on a server's thread. Only one runs at a
+// time, which bounds the memory. Attempts with the same user and password share one verification. A
+// verified password is in the cache for 10 minutes. The cache contains keyed hashes with a key that
+// only this process has, so nobody else can use them.
 //
 // The password of an unknown user is verified against the hash of another user, and the result is
 // ignored. So the time of an answer does not show which users exist, if all hashes cost the same.

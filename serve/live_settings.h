@@ -20,7 +20,7 @@ struct LiveSettings {
 // Returns the settings of the last reload; nullptr before the first, when those from the start
 // hold.
 std::shared_ptr<const LiveSettings> CurrentLiveSettings();
-// nullptr: those from the start.
+// nullptr: the settings from the start apply again.
 void SetLiveSettings(std::shared_ptr<const LiveSettings> settings);
 
 }  // namespace tickstack::serve

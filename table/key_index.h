@@ -61,7 +61,7 @@ class KeyIndex {
   // Inserts a new key, for which Reserve made room.
   void Insert(uint64_t hash, uint32_t row);
 
-  // Returns the bytes allocated from the tier, as it rounds them.
+  // Returns the bytes allocated from the tier, as rounded by the tier.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Returns the medium that callers charge for finding and adding keys; nullptr for real memory.
   mem::Medium* medium() const { return tier_->medium(); }

@@ -140,10 +140,10 @@ struct ColumnTier {
 };
 
 // Returns the rows of a full chunk of a table whose columns are in these tiers. It is a power of
-// two and at least 1,024. Above that minimum, one full chunk of each column in a tier takes
-// together at most 1/32 of its capacity. So in a small tier, partly empty chunks waste little, and
-// little is left unused when the tier refuses the next ones. Tiers of at least 32 full chunks (400
-// MB for the default quotes) have chunks of `rows_per_chunk`.
+// two and at least 1,024. Unless it is 1,024, one full chunk for each column of a tier takes at
+// most 1/32 of the tier's capacity together. So in a small tier, little is wasted by partly empty
+// chunks, and little is left when no further chunks fit. Tiers of at least 32 full chunks (400 MB
+// for the default quotes) have chunks of `rows_per_chunk`.
 size_t FittingRowsPerChunk(const Schema& schema, std::span<const ColumnTier> tiers,
                            size_t rows_per_chunk = TableOptions().rows_per_chunk);
 

@@ -99,8 +99,8 @@ class VersionedBlocks {
   // allocation for the pointer.
   std::shared_ptr<const BlockView> Pin(std::shared_ptr<const void> owner) const;
   const ChunkLayout& layout() const { return layout_; }
-  // Returns the bytes allocated from the tier for one column, as it rounds them, including copies
-  // and the pieces that views hold.
+  // Returns the bytes allocated from the tier for one column, as rounded by the tier, including
+  // copies and the pieces that views hold.
   size_t bytes(size_t column) const {
     return columns_[column].bytes.load(std::memory_order_relaxed);
   }

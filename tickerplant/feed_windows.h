@@ -19,7 +19,7 @@ class FeedWindows {
   void OnConnectionGone(uint64_t connection) { windows_.erase(connection); }
 
   bool empty() const { return windows_.empty(); }
-  // True if the feed has to wait while the furthest subscriber is this many rows behind.
+  // True if the feed has to wait while the slowest subscriber is this many rows behind.
   bool MustWait(uint64_t connection, uint64_t behind_rows) {
     const auto window = windows_.find(connection);
     if (window == windows_.end() || window->second.rows == 0) return false;
@@ -27,7 +27,7 @@ class FeedWindows {
     window->second.waits = true;
     return true;
   }
-  // Returns the feeds that need not wait any longer. A feed is read again when the furthest
+  // Returns the feeds that need not wait any longer. A feed is read again when the slowest
   // subscriber is at most half of its window behind, so that it does not stop for every message.
   std::vector<uint64_t> Release(uint64_t behind_rows) {
     std::vector<uint64_t> released;

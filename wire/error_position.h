@@ -1,10 +1,10 @@
 #pragma once
 
-// Where in the text of a question its error is. kdb+ IPC has no room for it: an error is a text.
+// The position of an error in the text of a query. kdb+ IPC has no room for it: an error is a text.
 // The gateway for HTTP gets the position behind that text, and gives it to browsers; other clients
 // get the text alone.
 //
-//   type <1f> 1 2      the error `type` at byte 12 of the question
+//   type <1f> 1 2      the error `type` at byte 12 of the query
 
 #include <cstddef>
 #include <optional>

@@ -17,7 +17,7 @@
 //
 // A binary frame with a dictionary of `i` (the expression or list to evaluate) and `ID` (an atom)
 // is answered by a dictionary of `o` (the value or error) and the same `ID`. Grafana's data source
-// for kdb+ asks so, to match answers to panels.
+// for kdb+ sends such frames, to match answers to panels.
 
 #include <chrono>
 #include <cstddef>

@@ -44,8 +44,8 @@ enum class StatusPage : uint8_t {
 std::optional<StatusPage> StatusPageAt(std::string_view target);
 std::string_view ContentTypeOf(StatusPage page);
 
-// The symbol that the gateway asks the server before /metrics: the answer is an error if the client
-// may not read them. The server answers, the process does not see it.
+// Before it serves /metrics, the gateway sends this symbol to the server. The answer is an error if
+// the client may not read metrics. The process does not see the request.
 inline constexpr std::string_view kMetricsQuestion = "/metrics";
 
 struct StatusReply {

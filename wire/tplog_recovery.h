@@ -39,11 +39,11 @@ struct RecoverOptions {
 // Recovers a log. The comment of TplogWriter::Open describes the result and the errors.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
 
-// `block` is a record of the index, of whose bytes the log has only a part. `counted` are the
-// messages that the log has there. Returns true if these can be the block's first messages. Returns
-// false if they are as many as the block's but fewer bytes, or if their tables are not the block's.
-// Then the writer died before it wrote the block, and a program that does not know the index
-// continued the log.
+// `block` is a record of the index, and the log has only a part of the block's bytes. `counted` are
+// the messages in that part. Returns true if they can be the block's first messages. Returns false
+// if the part has all of the block's messages in fewer bytes, or tables that the block does not
+// have. In that case the writer died before it wrote the block, and a program that does not know
+// the index continued the log.
 bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);
 

@@ -47,9 +47,9 @@ std::optional<double> ProcessesShare(const RecordedStack& stack);
 // Returns how many cores a stack's processes kept busy; nullopt if no duration is known.
 std::optional<double> CoresUsed(const RecordedTest& test, const RecordedStack& stack);
 
-// Returns the worst of the four lags by its 99th percentile in any stack. Rows wait for the publish
-// interval; bars pass through the whole stack but may be published before the rows. kQuoteBarLag if
-// none was measured.
+// Returns which of the four lags has the highest 99th percentile in any stack. It may be one of
+// rows, which wait for the publish interval, or one of bars, which pass through the whole stack.
+// kQuoteBarLag if none was measured.
 Metric FreshnessMetric(const RecordedTest& test);
 
 }  // namespace tickstack::loadtest::report

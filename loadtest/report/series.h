@@ -43,10 +43,10 @@ struct TestSeries {
 };
 
 // Reads samples.csv. Each series has about `points_max` / number of series slices, at least 48 and
-// at most 160. A slice is at least as long as eight query intervals; in a short test, as a
-// twentieth of the test, but not less than one query interval. If a test took longer than planned,
-// slices become longer. Errors: those of ReadSamples; kResourceExhausted for more than 256 rdbs in
-// a stack, or more than 10,000 series of tiers in the run.
+// at most 160. A slice is at least as long as eight query intervals. In a short test it may be
+// shorter: at least a twentieth of the test and one query interval. If a test took longer than
+// planned, slices become longer. Errors: those of ReadSamples; kResourceExhausted for more than 256
+// rdbs in a stack, or more than 10,000 series of tiers in the run.
 absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t points_max = 60'000);
 
 }  // namespace tickstack::loadtest::report

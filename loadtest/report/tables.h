@@ -51,7 +51,7 @@ std::string RowsTable(const RecordedTest& test, size_t number);
 // Returns the table of bytes by tier, which are also drawn as bars.
 std::string TierTable(const RecordedTest& test, size_t number);
 std::string ProcessTable(const RecordedTest& test, size_t number);
-// Returns "" if no process's share of memory was measured.
+// Returns the table of the processes' shares of memory; "" if none was measured.
 std::string ShareTable(const RecordedTest& test, size_t number);
 // Returns the table of the steps in the search for a stack's highest rate.
 std::string MaximumTable(const Maximum& maximum, size_t number);

@@ -34,9 +34,9 @@ class AggregateRunner {
   // Computes the aggregates for each group.
   absl::Status Run();
   // Computes the aggregates for one group: the rows of the scope that pass a filter. The scope must
-  // be a range of rows. Returns false, without results, if no row passes, or if the arguments of an
-  // aggregate are not just names of columns, or if it is `first`, `last` or of a type without an
-  // accumulator.
+  // be a range of rows. Returns false, without results, if no row passes, or if there is an
+  // aggregate that is `first` or `last`, whose arguments are not just names of columns, or whose
+  // type has no accumulator.
   absl::StatusOr<bool> RunFiltered(const RangeFilter& filter);
   // Returns the result of each call: a vector with an item per group; nullopt if there is no
   // accumulator for the types of its columns.

@@ -17,8 +17,8 @@ namespace tickstack::query {
 //   all        a boolean: whether no item is zero; nulls are not zero; true without items
 //   any        a boolean: whether some item is not zero; false without items
 //
-// The items of a list that is no vector are combined with the operator, such as + for sum, which
-// does not ignore nulls.
+// The items of a list that is not a vector are combined with the function's operator, such as + for
+// sum. Nulls are then not ignored.
 //
 // Cost:   one read of the elements. For a range of rows it is bound by memory bandwidth (an 8-byte
 //         column: about 1 ns per row at 8 GB/s), and for scattered rows by the gather.

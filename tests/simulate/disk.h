@@ -9,12 +9,12 @@
 // The simulated kernel writes back what is older than kWriteBackNs. Linux does so after 30 s by
 // default.
 //
-// A power cut replaces the files by what may be left. Of the changes to a directory since its last
-// fsync, the first ones are left; a renaming is left in both directories or in none. Of the changes
-// to a file since its last fsync, there are left: none; all; the first ones; or in each sector
-// those up to some time, with zeros in a sector that did not exist then, and with any size that the
-// file had meanwhile. A file's fsync does not make its name durable. An fsync may take a while, and
-// makes only that durable which was written before it.
+// A power cut replaces the files by what a disk may keep. A directory keeps the first of the
+// changes since its last fsync; a renaming is kept in both directories or in none. A file keeps
+// none, all, or the first of the changes since its last fsync; or each of its sectors keeps the
+// changes up to some time of its own, with zeros in a sector that did not exist then, and the file
+// has any size that it had meanwhile. A file's fsync does not make its name durable. An fsync may
+// take a while, and makes durable only what was written before it began.
 //
 // An fsync that fails drops the pages that it should have written, as Linux does: they can be read
 // until a power cut, later fsyncs do not write them, and a write to such a page makes the whole

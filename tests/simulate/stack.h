@@ -44,7 +44,8 @@ struct StackOptions {
   size_t socket_bytes = size_t{256} << 10;
   // Unsent bytes above which a subscriber is behind.
   size_t live_queue_bytes = size_t{4} << 20;
-  // Rows that a subscriber may be behind while the teller is read; 0: any number.
+  // The teller is not read while a subscriber is more than this many rows behind; 0: it is always
+  // read.
   int64_t teller_window_rows = 0;
   int keep_logs_days = -1;
 

@@ -53,8 +53,8 @@ class Troubles {
   // Schedules the trouble of a day that ends at `roll_ns`, by the wall clock; none around a calm
   // end. `silences_ns`: when feeds fall silent or continue.
   void PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& silences_ns);
-  // Calls off what was begun and has not happened yet, and mends flipped bits. What PlanDay
-  // scheduled for later still begins.
+  // Calls off the troubles that have begun and had no effect yet, and mends flipped bits. Troubles
+  // that PlanDay scheduled for later still begin.
   void CallOff();
 
   void OnTickerplantStart();
