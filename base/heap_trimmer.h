@@ -5,10 +5,10 @@
 // and blocks of up to 512 MiB are kept for the next query (kept_blocks.h).
 //
 // A thread checks the process's resident memory twice per second, which takes 10 us and no lock of
-// the heap. It trims when the resident memory is 128 MiB above its minimum since the last trim, or
-// when the free memory in the heap (checked every 2 s) has grown by 128 MiB, and no large query has
-// run for half a second. Trimming frees the kept blocks and calls malloc_trim. While large queries
-// run all the time, it trims after 3 s, and then every 30 s.
+// the heap. It trims when no large query has run for half a second, and either the resident memory
+// is 128 MiB above its minimum since the last trim, or the free memory in the heap (checked every 2
+// s) has grown by 128 MiB. Trimming frees the kept blocks and calls malloc_trim. While large
+// queries run all the time, it trims after 3 s, and then every 30 s.
 //
 // Cost for other threads: malloc_trim holds the lock of one arena after the other while it gives
 // back the arena's pages. A thread that captures ticks allocates from the main arena, and queries

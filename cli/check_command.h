@@ -21,14 +21,14 @@ struct CheckOptions {
 // stack would use: addresses, folders and their free space, memory, and disk for a million rows of
 // each table. Starts nothing and writes nothing. Returns 0; 1 if the stack could not start here,
 // for example because two processes have the same port, or other machines could connect without a
-// login; 2 if the configuration is wrong. A port in use is
-// not an error, because the stack itself may be running.
+// login; 2 if the configuration is wrong. A port in use is not an error, because the stack itself
+// may be running.
 //
-// Cost: as that of filling each table with 100,000 rows.
+// Cost: that of filling each table with 100,000 rows.
 int RunCheck(const CheckOptions& options);
 
 // Returns why a stack with this configuration could not start here; a port in use is no reason.
-// Cost and errors: as of RunCheck.
+// Cost and errors: those of RunCheck.
 absl::StatusOr<std::vector<std::string>> ProblemsOf(StackConfig& config);
 
 }  // namespace tickstack::cli

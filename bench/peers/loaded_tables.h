@@ -1,7 +1,7 @@
 #pragma once
 
 // Tables that another program has generated, held as in an RDB: in memory, in order of arrival,
-// indexed by symbol. It also has values and functions that queries find by name.
+// indexed by symbol. LoadedTables also has values that queries find by name.
 //
 // The folder that is loaded has a file `tables` with a line for each table: its name, a space and
 // its schema (`quote time n, sym s, bid e`). `quote.bid` has the little-endian elements of a

@@ -70,7 +70,7 @@ class Fields {
 
 class FieldsDocument {
  public:
-  // `name` is the file that errors name.
+  // `name` is the file's name, for errors.
   explicit FieldsDocument(std::string name);
   ~FieldsDocument();
   FieldsDocument(const FieldsDocument&) = delete;

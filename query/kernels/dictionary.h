@@ -18,8 +18,8 @@ struct AlignedKeys {
   ScratchVector<uint32_t> in_x, in_y;
 };
 
-// Finds the keys of two dictionaries in each other. Keys are vectors, lists or tables. Cost: a hash
-// per key; for lists, or vectors of different types, a search through all keys for each key.
+// Matches the keys of two dictionaries. Keys are vectors, lists or tables. Cost: a hash per key;
+// for lists, or vectors of different types, a search through all keys for each key.
 absl::StatusOr<AlignedKeys> AlignKeys(const Value& x, const Value& y, Budget& budget);
 
 // True for a dictionary of two sequences of equal count that is not a keyed table.
