@@ -1,17 +1,18 @@
 #pragma once
 
-// The kernel holds a process's map while it touches memory. A thread that maps memory meanwhile,
-// such as the stack of a new thread, waits for it: as long as the toucher is kept from its core.
-// So a process can pause the threads that touch memory ahead while it must not wait.
+// Pauses the threads that touch memory ahead, at times when the process must not wait for them.
+// While one of them touches memory, the kernel holds the lock of the process's memory map. A thread
+// that maps memory then, such as the stack of a new thread, waits for the lock. If the touching
+// thread has lost its core, the wait lasts until it runs again.
 
 #include <mutex>
 #include <shared_mutex>
 
 namespace tickstack::mem {
 
-// While one exists, no tier of this process touches memory ahead. Allocations then touch their own
-// pages. Its constructor waits until the pages that are being touched are done. The thread that has
-// one must not close a tier.
+// While a TouchPause exists, no tier of this process touches memory ahead; allocations touch their
+// own pages. The constructor blocks until the pages that are being touched are done. The thread
+// that owns a TouchPause must not close a tier.
 class TouchPause {
  public:
   TouchPause();
@@ -20,8 +21,9 @@ class TouchPause {
   std::unique_lock<std::shared_mutex> lock_;
 };
 
-// What a thread that touches ahead has while it does so. Its constructor waits for the end of a
-// pause; the thread must not have reserved memory then, because allocations wait for that.
+// A thread that touches memory ahead owns a TouchPermit while it touches. The constructor blocks
+// until no TouchPause exists. The thread must not have reserved memory at that time, because
+// allocations would wait for it.
 class TouchPermit {
  public:
   TouchPermit();
