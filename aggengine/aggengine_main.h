@@ -24,7 +24,7 @@ struct AggEngineMainOptions {
   double publish_gap_ms = 20;  // Minimum time between two publications.
   bool read_log_file = true;   // False: the log is streamed over a connection.
   mem::TierOptions state;      // Tier of records and histories; not a persistent one.
-  size_t history_bytes = 0;    // See EngineOptions; 0: only the tier limits it.
+  size_t history_bytes = 0;    // See EngineOptions; 0: no limit but the tier's.
   size_t max_message_bytes = size_t{256} << 20;  // Limit of a published upd.
   bool busy_poll = false;                        // Polls instead of sleeping: occupies a core.
 };
