@@ -14,10 +14,9 @@ TEST(ErrorPosition, IsSplitFromTheTextThatItWasJoinedTo) {
 }
 
 TEST(ErrorPosition, IsMissingInOtherTexts) {
-  for (const std::string_view text : {"", "type", "a\x1f", "a\x1fx", "a\x1f-1", "a\x1f 1",
-                                      "a\x1f"
-                                      "1x",
-                                      "a\x1f99999999999999999999"}) {
+  constexpr std::string_view kTexts[] = {
+      "", "type", "a\037", "a\037x", "a\037-1", "a\037 1", "a\0371x", "a\03799999999999999999999"};
+  for (const std::string_view text : kTexts) {
     EXPECT_EQ(SplitPosition(text).text, text);
     EXPECT_EQ(SplitPosition(text).position, std::nullopt);
   }
