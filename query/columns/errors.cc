@@ -29,7 +29,7 @@ absl::Status ParseError(std::string_view signal, size_t position, std::string_vi
 
 absl::Status AtPosition(absl::Status status, size_t position) {
   if (status.ok() || PositionOf(status).has_value()) return status;
-  status.SetPayload(AbslView(kPosition), absl::Cord(std::to_string(position)));
+  status.SetPayload(AbslView(kPosition), absl::Cord(AbslView(std::to_string(position))));
   return status;
 }
 
