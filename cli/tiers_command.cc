@@ -69,7 +69,7 @@ struct RdbReport {
 bool IsInFiles(const mem::TierOptions& options) { return !options.path.empty(); }
 
 std::string KindText(const mem::TierOptions& options) {
-  const std::string kind(mem::NameOf(options.kind));
+  std::string kind(mem::NameOf(options.kind));
   if (options.kind != mem::TierKind::kSimulate) return kind;
   return fmt::format("{} {} (SIMULATED)", kind, options.model.name);
 }
