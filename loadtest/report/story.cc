@@ -241,7 +241,7 @@ void AddTierLimits(const RecordedTest& test, std::vector<Limit>& limits) {
       if (part < kTierFull) continue;
       limits.push_back(
           {true, fmt::format("Tier {} of {}: {} of {} at the most ({}).", tier.name, stack.name,
-                             BytesText(*most), BytesText(*tier.capacity), Percent(part))});
+                             BytesText(most), BytesText(tier.capacity), Percent(part))});
     }
   }
 }
@@ -306,7 +306,7 @@ void AddGrowth(const RecordedTest& test, const TestSeries& series, std::vector<L
         {true,
          fmt::format("{} fell behind: its latency grew from {} in the first third of the test "
                      "to {} in the last.",
-                     test.stacks[i].name, DurationText(*first), DurationText(*last))});
+                     test.stacks[i].name, DurationText(first), DurationText(last))});
   }
   if (measured && !grew) {
     limits.push_back({false, "Latency did not grow over the test in any stack."});
