@@ -334,7 +334,10 @@ Parser::Result Parser::LambdaExpression() {
   }
   const Token close = Peek();
   TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, "}", open));
-  lambda->source.assign(open.text.data(), close.text.data() + 1);
+  // Both texts are parts of the query's text.
+  const char* const begin = open.text.data();
+  const char* const end = close.text.data() + 1;
+  lambda->source.assign(begin, end);
   if (in_k_) lambda->source.insert(0, "k)");
   lambda->parameters = std::move(scope.parameters);
   lambda->locals = std::move(scope.locals);
