@@ -134,7 +134,7 @@ TEST(UpdDecoder, ReadsAKeyedTableAsOneTable) {
   ByteBuffer uneven = Upd(keyed({1, 2}, {3, 4}));
   uneven.data()[uneven.size() - 2 * sizeof(int64_t) - sizeof(int32_t)] = std::byte{1};
   EXPECT_THAT(DecodeError(uneven.span().first(uneven.size() - sizeof(int64_t))),
-              HasSubstr("column 2 has 1 rows, column 0 has 2"));
+              HasSubstr("column 2 (trades) has 1 rows, column 0 (sym) has 2"));
   EXPECT_THAT(DecodeError(Upd(Value::Dict(Value::Symbols({"a"}), Value::Longs({1})))),
               HasSubstr("the keys: byte"));
   for (size_t cut = 0; cut < body.size(); ++cut) {

@@ -237,8 +237,9 @@ class UpTest(stack.StackTest):
         stack.wait_until(lambda: running.count("quote") > 0, 60, "rows")
         log = running.log_text()
         self.assertEqual([], re.findall(r"(?m)^\S+ [WE] .*", log))
-        of_up = re.findall(r"(?m)^\S+ I stack .*", log)
-        self.assertIn(f" ready processes={len(running.pids)} page=http://127.0.0.1:{running.port('rdb')}/", of_up[-1])
+        of_up = re.findall(r"(?m)^\S+ I march .*", log)  # The example's name.
+        port = running.port("rdb")
+        self.assertIn(f" ready processes={len(running.pids)} page=http://127.0.0.1:{port}/", of_up[-1])
         self.assertEqual(0, running.stop(), running.log_text())
 
     def test_the_message_ready_names_a_page(self):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.support import stack  # noqa: E402
+from tests.support import kdb_ipc, stack  # noqa: E402
 
 SMALL = ["--prestress-quotes", "20000", "--symbols", "200", "--query-ms", "40"]
 
@@ -38,8 +38,19 @@ class LoadTest(stack.StackTest):
             stacks.update({log.parents[2].name: log.parents[2] for log in logs if log.stat().st_size > 100_000})
             return len(stacks) == 2 or running.poll() is not None
 
+        # The monitors begin to count before the feeds start.
+        def measured():
+            for folder in stacks.values():
+                monitors = [p for p in json.loads((folder / "ready.json").read_text())["processes"] if p["role"] == "monitor"]
+                for monitor in monitors:
+                    with kdb_ipc.Connection(monitor["port"]) as connection:
+                        if connection.call(".monitor.stats[]")["samples"] == 0:
+                            return False
+            return True
+
         stack.wait_until(under_load, what="load")
         self.assertIsNone(running.poll())
+        stack.wait_until(measured, what="samples")
         pids = {name: {p["name"]: p["pid"] for p in json.loads((folder / "ready.json").read_text())["processes"]}
                 for name, folder in stacks.items()}
         return running, pids

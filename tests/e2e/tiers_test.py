@@ -118,7 +118,8 @@ class PlacementTest(stack.StackTest):
         path.write_text(f"[tickerplant]\n[[rdb]]\n[rdb.tier.t]\nkind='filesystem'\npath='{self.folder}'\n"
                         "size='64MiB'\n[rdb.placement]\ndefault='t'\n")
         done = self.run_program("tiers", str(path), "--rows", "10000,quote=500000")
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertNotIn("too small", done.stderr)
         self.assertIn("rdb rdb, 10000 rows of trade, 500000 rows of quote", done.stdout)
         self.assertRegex(done.stdout, r"\nVerdict: tier t is large enough: the rows need .* of 64.0 MiB \(\d+ %\)\.\n")
         done = self.run_program("tiers", str(path), "--json", "--rows", "quote=50000000,trade=1")
@@ -128,7 +129,7 @@ class PlacementTest(stack.StackTest):
         quote = {part["column"]: part["bytes"] for part in rdb["columns"] if part["table"] == "quote"}
         self.assertLess(abs(quote["bid"] - 8 * 50_000_000), 4 << 20)
         self.assertEqual(1, done.returncode)
-        self.assertRegex(done.stderr, r"^rdb rdb: tier t is too small, rows will be refused: the rows need .* of 64.0 MiB")
+        self.assertRegex(done.stderr, r"(?m)^rdb rdb: tier t is too small, rows will be refused: the rows need .* of 64.0 MiB")
         done = self.run_program("tiers", "--rows", "quot=5", str(path))
         self.assertEqual((2, '--rows: no table "quot": expected one of trade, quote\n'), (done.returncode, done.stderr))
         path.write_text("[tickerplant]\n[[rdb]]\n")
