@@ -108,8 +108,8 @@ TEST(TopFigures, ReasonsForNotBeingReadyAreProblems) {
       {},
       {Answer("plant", "tickerplant", ".u.stats", 1, {{"behind_ms", 60'000}, {"behind_rows", 7}}),
        Answer("agg", "aggengine", ".agg.stats", 1, {{"connected", 0}})});
-  EXPECT_THAT(figures.problems,
-              ElementsAre(HasSubstr("plant: a subscriber is"), "agg: the tickerplant is lost"));
+  EXPECT_THAT(figures.problems, ElementsAre(HasSubstr("plant: a subscriber is"),
+                                            "agg: it is not connected to the tickerplant"));
 }
 
 TEST(TopFigures, TiersHaveTheirUseAndAFullOneIsAProblem) {

@@ -302,7 +302,7 @@ TEST(FormatGrid, EachDigitOfALongIsThere) {
 
 TEST(FormatGrid, OtherValuesAreTexts) {
   EXPECT_EQ(FormatGrid(Value()), R"({"kind":"nothing","cut":0,"text":""})");
-  EXPECT_EQ(FormatGrid(Value::String("a<b")), R"({"kind":"text","cut":0,"text":"\"a<b\"\n"})");
+  EXPECT_EQ(FormatGrid(Value::String("a<b")), R"({"kind":"text","cut":0,"text":"\"a<b\"\u000a"})");
   EXPECT_EQ(
       FormatGrid(Value::Dict(Value::Symbols({"a"}), Vector<int64_t>(Type::kLong, {1}))),
       R"({"kind":"dictionary","rows":1,"shown":1,"cut":0,"keys":1,"columns":[)"

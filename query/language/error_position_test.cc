@@ -68,7 +68,7 @@ TEST(ErrorPosition, IsThatOfTheToken) {
        "  ^"},
       {"{x+`a} each 1 2",  //
        "  ^"},
-      {"{y:2;:x+y} `a",  //
+      {"{n:2;:x+n} `a",  //
        "       ^"},
       {"'oops",  //
        "^"},
@@ -92,7 +92,7 @@ TEST(ErrorPosition, OfAnotherTextIsThatOfTheCall) {
       {"  .j.k \"[1,\"",  //
        "  ^"},
       {"1+(parse \"{x+`a}\")[1]",  //
-       "                   ^"},
+       "   ^"},
   };
   TestEnvironment environment;
   for (const Marked& marked : kMarked) {
