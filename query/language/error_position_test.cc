@@ -71,7 +71,7 @@ TEST(ErrorPosition, IsThatOfTheToken) {
       {"{n:2;:x+n} `a",  //
        "       ^"},
       {"'oops",  //
-       "^"},
+       " ^"},
   };
   TestEnvironment environment;
   AddSampleTables(environment);
