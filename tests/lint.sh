@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh all|changed BASE [SECONDS]: checks the format of all sources and the prose of lines that differ from
-# BASE, then runs clang-tidy over all sources or those that differ (and those beside a header that does).
+# BASE, then runs clang-tidy over all sources or those that differ (and those beside a header whose code does, not only
+# its comments, which clang-tidy does not look at).
 #
 # Where nothing differs from BASE, as on a clone of the commit that is checked, the commit RECENT commits before
 # takes its place, or the empty tree if the history is shorter.
@@ -39,7 +40,10 @@ python3 tests/prose_lint.py "$from"
 if [[ $scope == all ]]; then
   mapfile -t changed < <(git ls-files '*.h' '*.cc')
 else
-  mapfile -t changed < <(git diff --name-only --diff-filter=d "$from" -- '*.h' '*.cc')
+  mapfile -t changed < <(
+    git diff --name-only --diff-filter=d "$from" -- '*.cc'
+    git diff --name-only --diff-filter=d -z "$from" -- '*.h' | xargs -0 -r python3 tests/code_differs.py "$from"
+  )
 fi
 sources=()
 for path in "${changed[@]}"; do

@@ -23,7 +23,7 @@ class LintTest(unittest.TestCase):
         self.stubs.mkdir()
         self.stub("clang-format-19", "exit 0")
         self.stub("clang-tidy-19", f'echo "${{@: -1}}" >>{self.log}')
-        for name in ("lint.sh", "prose_lint.py"):
+        for name in ("lint.sh", "prose_lint.py", "code_differs.py"):
             shutil.copy(TESTS / name, self.root / "tests")
         (self.root / ".ci").mkdir()
         (self.root / ".ci/run").write_text("", encoding="utf-8")
@@ -42,7 +42,7 @@ class LintTest(unittest.TestCase):
         for name in names:
             (self.root / name).parent.mkdir(exist_ok=True)
             with (self.root / name).open("a", encoding="utf-8") as file:
-                file.write("// A line.\n")
+                file.write("int line;\n")
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "change", "--allow-empty")
 
@@ -54,6 +54,19 @@ class LintTest(unittest.TestCase):
                              capture_output=True, text=True, check=False)
         checked = sorted(self.log.read_text(encoding="utf-8").split()) if self.log.exists() else []
         return ran.returncode, ran.stdout + ran.stderr, checked
+
+    def test_a_header_of_which_only_comments_differ_is_not(self):
+        def write(text):
+            (self.root / "c.h").write_text(text, encoding="utf-8")
+            self.commit("a.cc")
+        self.commit("c.cc", "d.cc")
+        write('const char* a = "// no comment";  // One.\nint b;\n')
+        for text, checked in (('/* Two\nlines. */ const char* a = "// no comment";\nint b;  // Three.\n', ["a.cc"]),
+                              ('const char* a = "// another";  // One.\nint b;\n', ["a.cc", "c.cc"]),
+                              ('const char* a = "// another";\nint b;  // NOLINT(all)\n', ["a.cc", "c.cc"])):
+            self.git("branch", "-f", "base")
+            write(text)
+            self.assertEqual(checked, self.lint("changed", "base")[2], text)
 
     def test_what_differs_from_the_base_is_checked(self):
         self.commit("a.cc", "b.cc", "c.h", "c_test.cc")
