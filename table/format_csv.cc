@@ -28,8 +28,6 @@ void AppendCsvItem(std::string& out, const Value& value, size_t i) {
   AppendFieldOf(out, value, i, AppendCsvField);
 }
 
-bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
-
 // Writes `tables` side by side: the key's columns and the others.
 std::string CsvRows(const std::vector<const Value*>& tables) {
   std::string out;
@@ -57,7 +55,7 @@ std::string FormatCsv(const Value& value) {
   if (value.is_table()) return CsvRows({&value});
   if (value.is_keyed_table()) return CsvRows({&value.keys(), &value.values()});
   std::string out;
-  if (value.is_dict() && IsArray(value.keys()) && IsArray(value.values())) {
+  if (value.is_dict() && value.keys().is_array() && value.values().is_array()) {
     out = "key,value\n";
     for (size_t i = 0; i < value.keys().count(); ++i) {
       AppendCsvItem(out, value.keys(), i);
@@ -65,7 +63,7 @@ std::string FormatCsv(const Value& value) {
       AppendCsvItem(out, value.values(), i);
       out += '\n';
     }
-  } else if (IsArray(value) && !value.is_string()) {
+  } else if (value.is_array() && !value.is_string()) {
     for (size_t i = 0; i < value.count(); ++i) {
       AppendCsvItem(out, value, i);
       out += '\n';

@@ -20,8 +20,6 @@ struct GridColumn {
   std::string cells = {};  // JSON strings, with commas between them.
 };
 
-bool HasItems(const Value& value) { return value.is_vector() || value.is_list(); }
-
 std::string JsonString(std::string_view text) { return FormatJson(Value::String(text)); }
 
 void AddTable(std::vector<GridColumn>& columns, const Value& table) {
@@ -49,13 +47,13 @@ std::optional<Columns> ColumnsOf(const Value& value) {
     AddTable(found.columns, value.values());
     return found;
   }
-  if (value.is_dict() && HasItems(value.keys()) && HasItems(value.values())) {
+  if (value.is_dict() && value.keys().is_array() && value.values().is_array()) {
     return Columns{.kind = "dictionary",
                    .keys = 1,
                    .rows = value.keys().count(),
                    .columns = {{"key", &value.keys()}, {"value", &value.values()}}};
   }
-  if (HasItems(value) && !value.is_string()) {
+  if (value.is_array() && !value.is_string()) {
     return Columns{.kind = "list", .rows = value.count(), .columns = {{"value", &value}}};
   }
   return std::nullopt;

@@ -141,6 +141,8 @@ class Value {
   bool is_atom() const { return code_ < 0 && code_ > -20; }
   bool is_vector() const { return code_ > 0 && code_ < 20; }
   bool is_list() const { return code_ == 0; }
+  // True for vectors, which strings are, and for general lists.
+  bool is_array() const { return is_vector() || is_list(); }
   bool is_table() const { return code_ == 98; }
   bool is_dict() const { return code_ == 99 || code_ == 127; }
   bool is_keyed_table() const { return is_dict() && keys().is_table() && values().is_table(); }
