@@ -1,6 +1,7 @@
 #include "tickerplant/log_ranges.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/status.h"
@@ -18,21 +19,26 @@ absl::StatusOr<Tickerplant::EndedLog> LogOf(const Tickerplant& tickerplant, std:
   return NotFound("log: {} is neither today's log nor the one before it", path);
 }
 
+absl::Status NoMessage(int64_t from, uint64_t messages) {
+  return InvalidArgument("length: .u.log from message {}, the log has {}", from, messages);
+}
+
 }  // namespace
 
 absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant& tickerplant, std::string_view path,
                                            int64_t from, int64_t bytes) {
   TS_ASSIGN_OR_RETURN(const Tickerplant::EndedLog log, LogOf(tickerplant, path));
-  if (from < 0 || from > static_cast<int64_t>(log.messages)) {
-    return InvalidArgument("length: .u.log from message {}, the log has {}", from, log.messages);
-  }
+  const uint64_t end = log.messages.value_or(std::numeric_limits<uint64_t>::max());
+  if (from < 0 || static_cast<uint64_t>(from) > end) return NoMessage(from, end);
   if (reader_ == nullptr || path_ != log.path) {
     TS_ASSIGN_OR_RETURN(reader_, wire::TplogReader::Open(log.path));
     path_ = log.path;
   }
   absl::StatusOr<ByteBuffer> range =
-      reader_->ReadRange(static_cast<uint64_t>(from), log.messages,
+      reader_->ReadRange(static_cast<uint64_t>(from), end,
                          static_cast<uint64_t>(std::clamp<int64_t>(bytes, 1, kBytesMax)));
+  if (!log.messages && absl::IsNotFound(range.status()))
+    return NoMessage(from, reader_->next_seq());
   if (!range.ok()) reader_ = nullptr;  // The disk may have failed for a moment only.
   return range;
 }

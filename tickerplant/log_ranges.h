@@ -21,8 +21,9 @@ class LogRanges {
 
   // Returns whole messages from number `from` on: at most `bytes` of them, but at least one message
   // if there is one. `path`, with or without a colon in front, is today's log or the one before it:
-  // a subscriber that is reading a log when its day ends can read it to the end. kNotFound for
-  // another path; kInvalidArgument if `from` is not in the log.
+  // a subscriber that lacks rows of a day when it ends can still read them, also from a tickerplant
+  // that was restarted since. kNotFound for another path; kInvalidArgument if `from` is not in the
+  // log.
   absl::StatusOr<ByteBuffer> Read(const Tickerplant& tickerplant, std::string_view path,
                                   int64_t from, int64_t bytes);
 

@@ -153,10 +153,11 @@ class Tickerplant {
   std::span<const uint64_t> rows_logged() const { return rows_logged_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
-  // The log of the last ended day, and its number of messages.
+  // The log before today's, and its number of messages; nullopt: an earlier process closed it, so
+  // all that it has.
   struct EndedLog {
     std::string path;
-    uint64_t messages = 0;
+    std::optional<uint64_t> messages;
   };
   const std::optional<EndedLog>& ended_log() const { return ended_log_; }
   EndedLogs& ended_logs() { return ended_logs_; }

@@ -73,7 +73,8 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 
 // Opens the newest log before `date` if its last writer died before it closed it, for example in a
 // power cut soon after midnight: that repairs its tail. Today's log does not depend on it. Then
-// makes it durable in the background.
+// makes it durable in the background. Subscribers that lack some of its messages can read them, as
+// after an end of day, unless it could not be repaired.
 //
 // Feeds number their rows across days, so a tickerplant that was down over midnight takes the
 // numbers from that log; returns them if today's log does not have them yet. A log without its
@@ -94,7 +95,10 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   const std::string path = LogPath(*newest);
   const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
   const bool was_closed = state.ok() && !state->open;
-  if (is_begun && was_closed) return StringMap<wire::TableRows>();
+  if (is_begun && was_closed) {
+    ended_log_ = {path, std::nullopt};
+    return StringMap<wire::TableRows>();
+  }
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
       wire::TplogWriter::Open(path, options_.log);
   for (int i = 1; i < kTries && !log.ok() && !absl::IsDataLoss(log.status()); ++i) {
@@ -109,6 +113,7 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   if (!was_closed) LogOpened(**log);
   StringMap<wire::TableRows> progress;
   if (!is_begun) progress = (*log)->totals().feed_rows;
+  ended_log_ = {path, (*log)->totals().messages};
   ended_logs_.Close(*std::move(log));
   return progress;
 }
