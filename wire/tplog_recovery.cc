@@ -109,13 +109,17 @@ absl::Status Recovery::OpenLog() {
   return has_blocks ? absl::OkStatus() : CreateIndex();
 }
 
+// What follows the progress that an index begins with counts as a block even if it is not legible:
+// after a power cut, CutLostTail decides about it; otherwise ReadIndex reports it.
 absl::StatusOr<bool> Recovery::IndexHasBlocks() const {
   TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
-  TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
-  while (record.has_value() && record->kind == RecordKind::kProgress) {
-    TS_ASSIGN_OR_RETURN(record, index.Next());
+  while (true) {
+    const absl::StatusOr<std::optional<TplogIndexReader::Record>> record = index.Next();
+    if (absl::IsDataLoss(record.status())) return true;
+    TS_RETURN_IF_ERROR(record.status());
+    if (!record->has_value()) return false;
+    if ((*record)->kind != RecordKind::kProgress) return true;
   }
-  return record.has_value();
 }
 
 // Also runs if the last writer died while creating the log: then it has fewer than 8 bytes, and its
