@@ -105,6 +105,7 @@ class Life {
   int64_t tickerplant_ran_ns_ = 0;  // When it ran last.
   int64_t next_look_ns_ = 0;
   int64_t bars_wait_since_ns_ = 0;
+  uint64_t bars_published_ = 0;  // Messages of bars, when it was last looked at.
 };
 
 void Life::Plan() {
@@ -263,11 +264,15 @@ void Life::Look() {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
     if (recorder->is_incomplete() && !MayBeIllegible()) oracle_->Fail("a subscriber misses rows");
   }
-  // An engine that can publish does not keep bars for long.
+  // An engine that can publish does not keep bars for long. Rows may come between each publication
+  // and the next look, so that it always has some.
   const auto* const program = ProgramOf<AggEngineProgram>(engine_);
   const bool waits = program != nullptr && !engine_->is_dead() && !engine_->is_stalled() &&
                      program->service->has_unpublished() && program->engine->unanswered() == 0;
-  if (!waits) bars_wait_since_ns_ = world_.MonotonicNs();
+  const uint64_t published = program == nullptr ? 0 : program->engine->counters().messages_out;
+  if (!waits || std::exchange(bars_published_, published) != published) {
+    bars_wait_since_ns_ = world_.MonotonicNs();
+  }
   if (world_.MonotonicNs() - bars_wait_since_ns_ > kBarsWaitNsMax) oracle_->Fail("bars wait");
 }
 
