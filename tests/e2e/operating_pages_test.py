@@ -19,7 +19,7 @@ from tests.support import desk, kdb_ipc, page_blocks, stack  # noqa: E402
 
 PAGES = stack.ROOT / "docs/operating"
 FIRST = "first-evening.md"
-SYSTEMD = "needs systemd and the package, as in package_test.py"
+SYSTEMD = "needs systemd: package_test.py runs it in a machine with the package"
 # Pages, a text of the block, and why it is not tried here.
 EXCUSED = {
     ("backup.md", "systemctl stop tickstack"): SYSTEMD,
@@ -341,6 +341,9 @@ class WordsTest(unittest.TestCase):
         for page, text in (*EXCUSED, *HOOKS):
             found = [str(block) for block in blocks if block.page == page and text in block.text]
             self.assertEqual(1, len(found), f"{page}: {text}: {found}")
+        others = (stack.ROOT / "tests/e2e/package_test.py").read_text(encoding="utf-8")
+        for page, text in (block for block, why in EXCUSED.items() if why == SYSTEMD):
+            self.assertIn(f'run_block("{page}", "{text}"', others)
 
     def test_commands_in_the_text_have_the_flags(self):
         flags = flags_of_commands()
