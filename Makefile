@@ -83,8 +83,10 @@ build: build/release/build.ninja
 demo: build
 	$(PROGRAM) demo $(DEMO_ARGS)
 
+# A test that is killed leaves files, so temporary files are in a folder that is removed afterwards.
 test: build build/asan/build.ninja
 	cmake --build build/asan --parallel $(JOBS) --target unit_tests tickstack
+	temporary=$$(mktemp -d) && trap 'rm -rf "$$temporary"' EXIT && TMPDIR=$$temporary TEST_TMPDIR=$$temporary/ \
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
 	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
 

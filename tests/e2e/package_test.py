@@ -39,7 +39,7 @@ def _build():
 
 
 BUILD = _build()
-from tests.support import container, kdb_ipc, stack  # noqa: E402
+from tests.support import container, kdb_ipc, page_blocks, stack  # noqa: E402
 
 PASSWORD = "a long password"
 UNITS = ("tickstack.service", "tickstack@.service")
@@ -325,6 +325,16 @@ class LifeTest(unittest.TestCase):
         """Runs a shell command as the user of the service."""
         return self.machine.run("runuser", "-u", "tickstack", "--", "/bin/sh", "-c", command, check=check)
 
+    def run_block(self, page, text, here=None):
+        """Runs the commands of the block of docs/operating that has a text. `here`: names in this machine by those on the
+        page."""
+        [block] = [block for block in page_blocks.blocks_of(ROOT / "docs/operating" / page) if text in block.text]
+        for command in page_blocks.commands_of(block):
+            line = command.text
+            for shown, name in (here or {}).items():
+                line = line.replace(shown, name)
+            self.in_machine("/bin/sh", "-c", line)
+
     def check_configuration(self):
         said = self.as_service("tickstack check /etc/tickstack/stack.toml").stdout
         for words in ("127.0.0.1:5010", "127.0.0.1:5011", "127.0.0.1:5012", "/var/lib/tickstack"):
@@ -354,6 +364,7 @@ class LifeTest(unittest.TestCase):
         capabilities = self.in_machine("grep", "-h", "-e", "^CapBnd", "-e", "^NoNewPrivs", "-e", "^Seccomp:",
                                        f"/proc/{self.property('MainPID')}/status").split()
         self.assertEqual(["CapBnd:", "0" * 16, "NoNewPrivs:", "1", "Seccomp:", "2"], capabilities)
+        self.run_block("install.md", "systemctl status tickstack")
 
     def upgrade_under_load(self):
         """A feed that numbers its rows sends all the time, while the package is upgraded, a process of the running
@@ -392,6 +403,9 @@ class LifeTest(unittest.TestCase):
             self.wait_for(lambda n=number: self.in_machine("journalctl", "--unit=tickstack", "--no-pager").count(
                 "log files opened again") == n, "the message of the stack")
             self.in_machine("tickstack", "query", ":5010", ".u.sub[`trade;`]")  # Lines for the tickerplant's log.
+        self.run_block("watch.md", "systemctl kill")  # What logrotate does, and other programs must do.
+        self.wait_for(lambda: self.in_machine("journalctl", "--unit=tickstack", "--no-pager").count(
+            "log files opened again") == 3, "the third message of the stack")
         for name, text in before.items():
             rotated = next(iter(folder.glob(f"{name}.*.gz")), None) or folder / f"{name}.1"
             data = rotated.read_bytes()
@@ -481,7 +495,7 @@ class LifeTest(unittest.TestCase):
         self.assertIn("audit login user=boss", self.in_machine("journalctl", "--unit=tickstack", "--no-pager"))
 
     def lose_and_restore(self, rows):
-        """As docs/operating/backup.md says: a backup while the service runs, its data lost, and restored."""
+        """A backup while the service runs, its data lost, and restored by the commands of docs/operating/backup.md."""
         self.in_machine("install", "-d", "-m", "0700", "-o", "tickstack", "/srv/backup")
         for _ in range(2):  # The second one copies what is new only.
             said = self.as_service("tickstack backup /etc/tickstack/stack.toml /srv/backup").stdout
@@ -489,10 +503,8 @@ class LifeTest(unittest.TestCase):
         self.as_service("tickstack restore /srv/backup")
         self.in_machine("systemctl", "stop", "tickstack")
         self.in_machine("mv", "/var/lib/tickstack", "/var/lib/lost")
-        self.in_machine("tickstack", "restore", "/srv/backup", "/var/lib/tickstack")
-        self.in_machine("cp", "/var/lib/lost/users", "/var/lib/tickstack/users")  # No backup has secrets.
-        self.in_machine("chown", "-R", "tickstack:tickstack", "/var/lib/tickstack")
-        self.in_machine("systemctl", "start", "tickstack")
+        self.run_block("backup.md", "systemctl stop tickstack",
+                       {"/backup/today": "/srv/backup", "USERS_FILE": "/var/lib/lost/users"})
         self.assertEqual(str(rows), self.ask_with_password("(count trade)+count quote"))
         self.in_machine("rm", "-r", "/var/lib/lost", "/srv/backup")
         self.in_machine("systemctl", "stop", "tickstack")
