@@ -22,6 +22,8 @@ struct Block {
   size_t first_item = 0;
 };
 
+size_t OffsetOf(const Block& block) { return block.first_item * kItemBytes + 16; }
+
 // Draws `n` different numbers below `limit`; all of them in random order if there are fewer.
 std::vector<size_t> Deal(size_t n, size_t limit, FastRandom& random) {
   std::vector<size_t> numbers(limit);
@@ -61,13 +63,18 @@ class RandomState {
 
   absl::StatusOr<Pages> Prepare() {
     blocks_ = BlocksOf(workspace_.sizes, reads_);
+    std::vector<std::vector<ByteRange>> ranges(paths_.size());
+    for (const Block& block : blocks_) {
+      const size_t at = OffsetOf(block);
+      ranges[block.file].push_back({at, at + reads_.block_bytes});
+    }
     Pages pages;
-    for (const std::string& path : paths_) {
-      TS_ASSIGN_OR_RETURN(const Pages of_file, PagesOf(path));
+    for (size_t file = 0; file < paths_.size(); ++file) {
+      TS_ASSIGN_OR_RETURN(const Pages of_file, PagesOf(paths_[file], ranges[file]));
       pages.resident += of_file.resident;
       pages.total += of_file.total;
       if (reads_.maps_each) continue;
-      TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfFile(path));
+      TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfFile(paths_[file]));
       mappings_.push_back(std::move(mapping));
     }
     return pages;
@@ -97,7 +104,7 @@ class RandomState {
         TS_ASSIGN_OR_RETURN(own, Mapping::OfFile(paths_[blocks_[i].file]));
       }
       const Mapping& mapping = reads_.maps_each ? own : mappings_[blocks_[i].file];
-      const size_t at = blocks_[i].first_item * kItemBytes + 16;
+      const size_t at = OffsetOf(blocks_[i]);
       if (at + copy.size() > mapping.bytes().size()) {
         return DataLoss("{}: {} bytes, expected at least {}", paths_[blocks_[i].file],
                         mapping.bytes().size(), at + copy.size());

@@ -99,6 +99,13 @@ absl::Status SyncFile(const std::string& path) {
 
 absl::StatusOr<Pages> PagesOf(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
+  const ByteRange all{0, bytes};
+  return PagesOf(path, std::span(&all, 1));
+}
+
+absl::StatusOr<Pages> PagesOf(const std::string& path, std::span<const ByteRange> ranges) {
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
   TS_ASSIGN_OR_RETURN(const WholeMapping mapping, WholeMapping::Of(file, PROT_READ));
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> resident((mapping.bytes() + page - 1) / page);
@@ -106,8 +113,16 @@ absl::StatusOr<Pages> PagesOf(const std::string& path) {
   if (::mincore(mapping.data(), mapping.bytes(), resident.data()) != 0) {
     return Annotate(ErrnoStatus(errno, "mincore"), path);
   }
-  Pages pages{0, resident.size()};
-  for (const unsigned char state : resident) pages.resident += state & 1U;
+  Pages pages;
+  for (const ByteRange& range : ranges) {
+    if (range.end > mapping.bytes()) {
+      return DataLoss("{}: {} bytes, expected at least {}", path, mapping.bytes(), range.end);
+    }
+    for (size_t i = range.begin / page; i * page < range.end; ++i) {
+      pages.resident += resident[i] & 1U;
+      ++pages.total;
+    }
+  }
   return pages;
 }
 

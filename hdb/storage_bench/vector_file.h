@@ -34,8 +34,16 @@ absl::Status RemoveFile(const std::string& path);
 // Makes the contents of a file durable, like the command `sync FILE`.
 absl::Status SyncFile(const std::string& path);
 
-// Returns how many of the file's pages are in the page cache. Reads none of them.
+// The bytes [begin, end) of a file.
+struct ByteRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Returns how many of the file's pages are in the page cache: all of its pages, or those of some
+// ranges, which may share pages and must be within the file. Reads none of them.
 absl::StatusOr<Pages> PagesOf(const std::string& path);
+absl::StatusOr<Pages> PagesOf(const std::string& path, std::span<const ByteRange> ranges);
 
 // Returns the items of a mapped vector.
 template <typename T>

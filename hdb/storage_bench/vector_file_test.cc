@@ -1,5 +1,6 @@
 #include "hdb/storage_bench/vector_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "hdb/storage_bench/page_cache.h"
 #include "hdb/storage_bench/scratch_directory.h"
@@ -63,6 +65,30 @@ TEST_F(VectorFile, PagesAreInTheCacheUntilTheyAreDropped) {
   if (FileSystemOf(scratch_.path())->is_memory) GTEST_SKIP() << "a file system in memory";
   EXPECT_EQ(*DropPages(scratch_.path(), CacheDrop::kFiles), CacheDrop::kFiles);
   EXPECT_EQ(PagesOf(path_)->resident, 0u);
+}
+
+TEST_F(VectorFile, PagesOfRangesAreThoseThatTheyTouch) {
+  ASSERT_TRUE(WriteVector(path_, Type::kLong, BytesOf(std::vector<int64_t>(100'000, 1))).ok());
+  const std::array<ByteRange, 2> ranges = {ByteRange{4'095, 4'097}, ByteRange{8'192, 12'288}};
+  EXPECT_EQ(PagesOf(path_, ranges)->total, 3u);
+  EXPECT_EQ(PagesOf(path_, ranges)->resident, 3u);
+  const std::array<ByteRange, 1> beyond = {ByteRange{0, 800'017}};
+  EXPECT_THAT(std::string(Message(PagesOf(path_, beyond).status())),
+              HasSubstr(path_ + ": 800016 bytes, expected at least 800017"));
+}
+
+// Only the blocks that random reads have read are in the cache when they read again.
+TEST_F(VectorFile, PagesOfWhatWasReadAreInTheCache) {
+  if (FileSystemOf(scratch_.path())->is_memory) GTEST_SKIP() << "a file system in memory";
+  ASSERT_TRUE(WriteVector(path_, Type::kLong, BytesOf(std::vector<int64_t>(100'000, 1))).ok());
+  ASSERT_TRUE(DropPages(scratch_.path(), CacheDrop::kFiles).ok());
+  const File file = *File::OpenForReading(path_);
+  ASSERT_EQ(::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_RANDOM), 0);  // No reading ahead.
+  std::array<std::byte, 10> bytes{};
+  ASSERT_TRUE(file.ReadAt(400'000, bytes).ok());
+  const std::array<ByteRange, 1> read = {ByteRange{400'000, 400'010}};
+  EXPECT_EQ(PagesOf(path_, read)->resident, 1u);
+  EXPECT_LT(PagesOf(path_)->resident, PagesOf(path_)->total);
 }
 
 TEST_F(VectorFile, ErrorsNameThePath) {
