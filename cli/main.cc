@@ -19,6 +19,7 @@
 #include "cli/check_command.h"
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
+#include "cli/hdb_bench.h"
 #include "cli/hdb_check.h"
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_generate.h"
@@ -357,7 +358,55 @@ struct HdbToolOptions {
   HdbGenerateOptions generate;
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
+  HdbBenchOptions bench;
 };
+
+void AddHdbBench(CLI::App& hdb, HdbBenchOptions& options, Action& action) {
+  CLI::App& bench = *hdb.add_subcommand(
+      "bench", "Measure a disk with the tests of nano, KX's storage benchmark for kdb+");
+  bench
+      .add_option("directory", options.directory,
+                  "Directory on the disk; files are written to a new directory in it, which is "
+                  "removed at the end")
+      ->required();
+  bench
+      .add_option("--processes", options.processes,
+                  "Number of processes that run each test at the same time; several numbers, such "
+                  "as 1,2,4, give a run for each")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  bench.add_option("--threads", options.threads, "Number of threads of each process")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  bench
+      .add_option("--size", options.size,
+                  "Amount of data: tiny (2.5 GB on disk for each process), small (10 GB), full (50 "
+                  "GB), double, or a factor such as 0.01 of full")
+      ->capture_default_str();
+  bench.add_option("--seconds", options.seconds, "Time limit of a test that repeats an operation")
+      ->check(CLI::Range(0.001, 3600.0))
+      ->capture_default_str();
+  bench
+      .add_option("--scope", options.scope,
+                  "full: all tests; cpuonly: no files; diskonly: no tests of processors")
+      ->capture_default_str();
+  bench
+      .add_option("--exclude", options.excluded,
+                  "Leave out tests whose id matches a pattern, such as '.cpu.group*'; can be given "
+                  "several times")
+      ->allow_extra_args(false);
+  bench
+      .add_option(
+          "--drop", options.drop,
+          "What to drop before cold reads: machine (the whole page cache; needs root), files "
+          "(pages of the benchmark's files), none, or auto (machine if allowed, else files)")
+      ->capture_default_str();
+  bench.add_option("--results", options.results,
+                   "Directory for files of results as nano writes them");
+  bench.callback([&] { action = [&] { return RunHdbBench(options); }; });
+}
 
 // Adds the tools for databases to `tickstack hdb`, which otherwise runs the process.
 void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
@@ -438,6 +487,8 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   balance.add_flag("--move", options.balance.move,
                    "Move partitions; without this flag, only show the planned moves");
   balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
+
+  AddHdbBench(*hdb, options.bench, action);
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
