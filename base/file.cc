@@ -38,6 +38,14 @@ absl::StatusOr<int> OpenDescriptor(const std::string& path, int flags) {
   return fd;
 }
 
+// True if a directory is on another file system than its parent. Whoever mounted it created its
+// name, and its parent may be of a kind that cannot be synced, such as squashfs.
+bool IsMountPoint(const std::string& path, const std::string& parent) {
+  struct stat inside{}, outside{};
+  return ::stat(path.c_str(), &inside) == 0 && ::stat(parent.c_str(), &outside) == 0 &&
+         inside.st_dev != outside.st_dev;
+}
+
 // Removes the first `bytes` of a run of iovecs; returns how many iovecs are done.
 size_t Consume(std::span<iovec> parts, size_t bytes) {
   size_t done = 0;
@@ -212,13 +220,14 @@ bool FileExists(const std::string& path) {
 absl::Status CreateDirectories(const std::string& path) {
   if (path.empty() || path == "/" || path == ".") return absl::OkStatus();
   const std::string parent = DirectoryOf(path);
-  // A directory that exists has a durable name or is the last one that an interrupted call created:
-  // so only the name of `path` itself is synced if it exists.
-  if (!FileExists(parent)) TS_RETURN_IF_ERROR(CreateDirectories(parent));
+  // A call that was interrupted may have left one directory whose name is not durable: the deepest
+  // one that exists. So the recursion ends there, not above it, and that name is synced as well.
+  if (!FileExists(path)) TS_RETURN_IF_ERROR(CreateDirectories(parent));
   std::error_code error;
   std::filesystem::create_directory(path, error);
   if (error) return FileError(error.value(), "mkdir", path);
-  return ::access(parent.c_str(), R_OK) == 0 ? SyncDirectory(parent) : absl::OkStatus();
+  const bool can_sync = ::access(parent.c_str(), R_OK) == 0 && !IsMountPoint(path, parent);
+  return can_sync ? SyncDirectory(parent) : absl::OkStatus();
 }
 
 std::string DirectoryOf(std::string_view path) {

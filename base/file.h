@@ -96,9 +96,10 @@ class File {
 bool FileExists(const std::string& path);
 
 // Creates a directory and its parents, like mkdir -p. When it returns, the names of the directories
-// that it created are durable, and so is the name of `path` if that existed. A parent that this
-// user may not read cannot be synced, so the kernel decides when names in it become durable. Cost:
-// an fsync for each directory that it creates, or one if `path` exists.
+// that it created are durable, and so is the name of the deepest one that existed: an earlier call
+// may have been interrupted between creating that one and syncing its name. A parent that this user
+// may not read cannot be synced, so the kernel decides when names in it become durable. Cost: an
+// fsync for each directory that it creates, and one more.
 absl::Status CreateDirectories(const std::string& path);
 
 // Returns the directory part of a path: `data/tplog` of `data/tplog/sym2013.10.07`, `.` of a bare

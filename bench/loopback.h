@@ -15,6 +15,7 @@
 
 #include "base/byte_buffer.h"
 #include "table/value.h"
+#include "wire/tls_context.h"
 
 namespace tickstack::bench {
 
@@ -28,10 +29,17 @@ struct Listener {
   uint16_t port;
 };
 
+// How a Peer logs in.
+struct PeerLogin {
+  std::string user_password = "bench:";
+  bool tls = false;  // The server's certificate is checked as wire::SetTlsClientOptions says.
+};
+
 // A blocking client socket.
 class Peer {
  public:
   explicit Peer(uint16_t port, bool handshake = true);
+  Peer(uint16_t port, const PeerLogin& login);
   ~Peer();
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
@@ -43,7 +51,12 @@ class Peer {
   int socket() const { return socket_; }
 
  private:
+  void BeginTls();
+  void LogIn(const std::string& user_password);
+  void SendOverTls(std::span<const std::byte> bytes);
+
   int socket_;
+  wire::SslSession tls_;  // nullptr: plain bytes.
 };
 
 // A child process that runs `body` in a forked copy of this one. The destructor sends SIGTERM and

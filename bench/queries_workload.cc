@@ -21,6 +21,7 @@
 
 #include "base/logging.h"
 #include "base/time.h"
+#include "bench/figures.h"
 #include "bench/loopback.h"
 #include "bench/query_load.h"
 #include "rdb/rdb_main.h"
@@ -142,19 +143,6 @@ class Feed {
   ByteBuffer write_;
 };
 
-// Figures by name: one value for each round. The table shows their medians.
-class Figures {
- public:
-  void Add(const std::string& name, double value) { values_[name].push_back(value); }
-  double Median(const std::string& name) const {
-    std::vector<double> sorted = values_.at(name);
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
-
- private:
-  std::map<std::string, std::vector<double>> values_;
-};
 using FiguresByLoad = std::map<std::string, Figures>;
 
 struct Load {

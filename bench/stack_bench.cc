@@ -2,11 +2,15 @@
 // a relay in plain system calls that does the least a tickerplant can do, in the same run on the
 // same machine.
 //
-//   stack_bench [--workload NAME,...] [--seconds N] [--dir DIR] [--query-nice N]
+//   stack_bench [--workload NAME,...] [--seconds N] [--rounds N] [--dir DIR] [--query-nice N]
 //
 // Workloads: tickerplant, tickerplant_rows, path, path_rows, latency, latency_busy, latency_batch;
-// by default all of these. The workload `queries` (queries_workload.h) runs only on request: it
-// takes 20 times --seconds plus a minute, and uses --query-nice.
+// by default all of these. These run only on request:
+//
+//   queries     what queries cost incoming rows (queries_workload.h); takes 20 times --seconds plus
+//               a minute, and uses --query-nice
+//   protection  what users and TLS cost (protection_workload.h), in --rounds rounds
+//   scrapes     what scrapes of /metrics cost (scrapes_workload.h), in --rounds rounds
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,28 +34,27 @@
 #include "base/time.h"
 #include "bench/loopback.h"
 #include "bench/measured_machine.h"
+#include "bench/protection_workload.h"
 #include "bench/queries_workload.h"
+#include "bench/row_sender.h"
+#include "bench/scrapes_workload.h"
 #include "rdb/rdb_main.h"
 #include "tickerplant/tickerplant_main.h"
 
 namespace tickstack::bench {
 namespace {
 
-constexpr size_t kBatchRows = 2400;
 constexpr size_t kPool =
     64;  // Distinct messages; 7 MB of batches, more than the caches near a core.
-constexpr int kLatencyRate = 48'000;
 
 struct Settings {
   double seconds = 30;
   std::string directory;
+  int rounds = 5;
   int query_nice = rdb::RdbMainOptions().query_nice;
 };
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-// Returns the bytes of rows, index and log that `seconds` at full speed produce.
-size_t BytesOf(double seconds) { return static_cast<size_t>(seconds * 9e6 * 120); }
 
 tickerplant::TickerplantMainOptions TickerplantOptions(const Settings& settings,
                                                        const Listener& listener, double batch_ms) {
@@ -85,40 +88,6 @@ int64_t Count(Peer& peer, const char* table) {
   return peer.Ask(Value::String(std::string("count ") + table)).as<int64_t>();
 }
 
-struct Sent {
-  uint64_t rows = 0;
-  uint64_t bytes = 0;
-  int64_t start_ns = 0;
-};
-
-// Sends the pool in turn for `seconds`. Combines small messages into writes of 64 KiB, as a feed
-// does. Calls `before_write` with the rows sent so far.
-Sent SendFor(
-    Peer& feed, const std::vector<ByteBuffer>& upds, size_t rows_each, double seconds,
-    const std::function<void(uint64_t)>& before_write = [](uint64_t) {}) {
-  ByteBuffer joined;
-  std::vector<ByteBuffer> writes;
-  size_t rows = 0;
-  std::vector<size_t> rows_of;
-  for (const ByteBuffer& upd : upds) {
-    joined.Append(upd.span());
-    rows += rows_each;
-    if (joined.size() < (size_t{64} << 10) && &upd != &upds.back()) continue;
-    writes.push_back(std::exchange(joined, ByteBuffer()));
-    rows_of.push_back(std::exchange(rows, 0));
-  }
-  Sent sent;
-  sent.start_ns = MonotonicNs();
-  const auto until = sent.start_ns + static_cast<int64_t>(seconds * 1e9);
-  for (size_t i = 0; MonotonicNs() < until; i = (i + 1) % writes.size()) {
-    before_write(sent.rows);
-    feed.Send(writes[i]);
-    sent.rows += rows_of[i];
-    sent.bytes += writes[i].size();
-  }
-  return sent;
-}
-
 void Report(const char* name, const Sent& sent, int64_t end_ns,
             const std::vector<std::pair<const char*, double>>& cpu) {
   const double seconds = Seconds(end_ns - sent.start_ns);
@@ -141,7 +110,7 @@ void Clean(const Settings& settings) {
 void BareThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds, size_t rows_each,
                     const char* name) {
   Clean(settings);
-  WarmMemory(BytesOf(settings.seconds));
+  WarmMemory(PathBytesOf(settings.seconds));
   Listener listener;
   Child relay([&] { return RunBareRelay(listener.socket, settings.directory + "/log"); });
   Peer feed(listener.port, false);
@@ -169,7 +138,7 @@ void BareThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
 void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds,
                            size_t rows_each, const char* name) {
   Clean(settings);
-  WarmMemory(BytesOf(settings.seconds));
+  WarmMemory(PathBytesOf(settings.seconds));
   Listener listener;
   const std::unique_ptr<Child> plant = StartTickerplant(settings, listener, 50);
   Peer feed(listener.port);
@@ -201,7 +170,7 @@ void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffe
 void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds, size_t rows_each,
                     const char* name) {
   Clean(settings);
-  WarmMemory(BytesOf(settings.seconds));
+  WarmMemory(PathBytesOf(settings.seconds));
   Listener plant_listener, rdb_listener;
   const std::unique_ptr<Child> plant = StartTickerplant(settings, plant_listener, 50);
   const std::unique_ptr<Child> rdb = StartRdb(rdb_listener, plant_listener.port);
@@ -229,33 +198,6 @@ void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
   std::printf("%-22s rdb resident %.1f GB, %.1f bytes/row\n", "",
               static_cast<double>(rdb->ResidentBytes()) / 1e9,
               static_cast<double>(rdb->ResidentBytes()) / static_cast<double>(sent.rows));
-}
-
-// Sends each row when it is due, with that time; rows that became due while this thread slept are
-// sent in one write.
-void SendPaced(Peer& feed, const std::vector<ByteBuffer>& upds, double seconds) {
-  const auto total = static_cast<int64_t>(seconds * kLatencyRate);
-  const SystemClock& clock = SystemClock::Instance();
-  const int64_t start_ns = clock.NowNs();
-  const auto due = [&](int64_t row) { return start_ns + row * kNsPerSecond / kLatencyRate; };
-  ByteBuffer write;
-  for (int64_t row = 0; row < total;) {
-    const int64_t now_ns = clock.NowNs();
-    if (due(row) > now_ns) {
-      const timespec pause{0, due(row) - now_ns};
-      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-      continue;
-    }
-    write.clear();
-    for (; row < total && due(row) <= now_ns && write.size() < 60'000; ++row) {
-      const ByteBuffer& upd = upds[static_cast<size_t>(row) % upds.size()];
-      std::byte* at = write.Extend(upd.size());
-      std::memcpy(at, upd.data(), upd.size());
-      const int64_t due_ns = due(row);
-      std::memcpy(at + OffsetOfTime(upd), &due_ns, sizeof due_ns);
-    }
-    feed.Send(write);
-  }
 }
 
 void PrintLatency(const char* name, const Histogram& histogram) {
@@ -311,7 +253,7 @@ void TickerplantLatency(const Settings& settings, const std::vector<ByteBuffer>&
   Peer subscriber(listener.port);
   Subscribe(subscriber);
   Histogram latency;
-  const auto total = static_cast<uint64_t>(settings.seconds * kLatencyRate);
+  const auto total = static_cast<uint64_t>(settings.seconds * kPacedRowsPerSecond);
   std::thread reader([&] {
     std::vector<std::byte> block(size_t{1} << 20);
     RowCounter counter;
@@ -322,7 +264,8 @@ void TickerplantLatency(const Settings& settings, const std::vector<ByteBuffer>&
       // Rows of one upd became due at the sender's pace, the first one earliest.
       counter.Take({block.data(), got}, [&](size_t rows, int64_t first_ns) {
         for (size_t row = 0; row < rows; ++row) {
-          const int64_t due_ns = first_ns + static_cast<int64_t>(row) * kNsPerSecond / kLatencyRate;
+          const int64_t due_ns =
+              first_ns + static_cast<int64_t>(row) * kNsPerSecond / kPacedRowsPerSecond;
           latency.Record(std::max<int64_t>(1, now_ns - due_ns));
         }
       });
@@ -341,9 +284,12 @@ int Main(int argc, char** argv) {
   CLI::App app("The whole path and its parts over loopback, beside a relay in plain system calls");
   app.add_option("--workload", workloads,
                  "Names with commas between: tickerplant, tickerplant_rows, path, path_rows, "
-                 "latency, latency_busy, latency_batch, queries")
+                 "latency, latency_busy, latency_batch, queries, protection, scrapes")
       ->capture_default_str();
   app.add_option("--seconds", settings.seconds, "Of sending, for each workload")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--rounds", settings.rounds, "Of the workloads protection and scrapes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--dir", directory, "Where the logs of a run are kept")->capture_default_str();
@@ -389,6 +335,10 @@ int Main(int argc, char** argv) {
          Clean(settings);
          RunQueriesWorkload(settings.seconds, settings.directory, settings.query_nice);
        }},
+      {"protection",
+       [&] { RunProtectionWorkload(settings.seconds, settings.rounds, settings.directory); }},
+      {"scrapes",
+       [&] { RunScrapesWorkload(settings.seconds, settings.rounds, settings.directory); }},
   };
   for (size_t begin = 0; begin <= workloads.size();) {
     const size_t comma = std::min(workloads.find(',', begin), workloads.size());

@@ -185,10 +185,18 @@ absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   return ReadModel(tier, options.model);
 }
 
-// Returns why a kind does not take a key, if that is not plain.
-std::string_view WhyNot(std::string_view key, TierKind kind) {
-  const bool loses_rows = key == "overflow" && kind == TierKind::kPersistent;
-  return loses_rows ? ", since rows in DRAM would be missing after a restart" : "";
+// Returns why a kind does not take a key, and what to do instead; by default, the keys that it
+// takes.
+std::string WhyNot(std::string_view key, TierKind kind) {
+  const bool overflows = key == "overflow" || key == "overflow_size";
+  if (overflows && kind == TierKind::kPersistent) {
+    return ", since a restart would lack the rows in DRAM: expected a larger size, or kind = "
+           "\"filesystem\", with which a restart takes all rows from the log";
+  }
+  if (overflows && kind == TierKind::kSimulate) {
+    return ", since DRAM would be charged as the slower medium: expected a larger size";
+  }
+  return ": expected " + KeysOf(kind);
 }
 
 absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
@@ -196,10 +204,9 @@ absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
   for (const KeyRule& rule : kKeys) {
     const bool there = tier.Has(rule.key);
     if (there && (rule.takes & kind) == 0) {
-      return tier.ErrorAt(
-          rule.key,
-          fmt::format("a tier of kind {} does not take it{}: expected {}", NameOf(options.kind),
-                      WhyNot(rule.key, options.kind), KeysOf(options.kind)));
+      return tier.ErrorAt(rule.key,
+                          fmt::format("a tier of kind {} does not take it{}", NameOf(options.kind),
+                                      WhyNot(rule.key, options.kind)));
     }
     if (!there && (rule.needs & kind) != 0) {
       return tier.ErrorAt(

@@ -279,13 +279,12 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       {"overflow_size = '1MiB'\noverflow = 'dram'\n" + file,
        at + "overflow_size: expected 16MiB at least, found 1048576 bytes"},
       {"overflow = 'dram'\noverflow_size = '1GiB'\nkind='persistent'\npath='/x'\nsize='1GiB'",
-       at + "overflow: a tier of kind persistent does not take it, since rows in DRAM would be "
-            "missing after a restart: expected kind, path, size, streaming, touch_ahead, "
-            "touch_first, commit_ms"},
+       at + "overflow: a tier of kind persistent does not take it, since a restart would lack the "
+            "rows in DRAM: expected a larger size, or kind = \"filesystem\", with which a restart "
+            "takes all rows from the log"},
       {"overflow = 'dram'\noverflow_size = '1GiB'\nkind='simulate'\nmodel='cxl'",
-       at + "overflow: a tier of kind simulate does not take it: expected kind, path, size, "
-            "streaming, touch_ahead, touch_first, model, unit, read_ns, reads_at_once, "
-            "thread_read_gb_per_s, thread_write_gb_per_s, read_gb_per_s, write_gb_per_s"},
+       at + "overflow: a tier of kind simulate does not take it, since DRAM would be charged as "
+            "the slower medium: expected a larger size"},
       // simulate
       {"kind = 'simulate'", at3 + "model: a tier of kind simulate needs it, found none"},
       {"model = 'optane'\nkind = 'simulate'",

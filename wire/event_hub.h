@@ -5,8 +5,9 @@
 //   timer --> ask the process (status_pages.h) --> text --> listeners that have read the last one
 //
 // A listener has at most one unread event. While it does not read that one, further events are
-// dropped for it. So a slow listener costs the memory of one event, which all listeners share, and
-// nothing waits for it. Without listeners, the process is not asked.
+// dropped for it. So a slow listener costs the memory of one event at most, and nothing waits for
+// it. All listeners share each event, except the first one of each, which has the history. Without
+// listeners, the process is not asked.
 
 #include <chrono>
 #include <cstddef>

@@ -17,6 +17,7 @@
 #include "wire/authenticator_for_test.h"
 #include "wire/codec.h"
 #include "wire/event_hub.h"
+#include "wire/listener_options.h"
 #include "wire/server.h"
 
 namespace tickstack::wire {
@@ -48,15 +49,26 @@ class Process final : public ServerHandler {
   int closed = 0;
 };
 
+sockaddr_in Loopback(uint16_t port) {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
 // Sends bytes and reads until the server closes the connection, or until `enough` bytes. Blocks.
 class RawClient {
  public:
-  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  // `receive_bytes`: size of the kernel's receive buffer; 0: the kernel decides.
+  explicit RawClient(uint16_t port, int receive_bytes = 0)
+      : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (receive_bytes > 0) {
+      ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
+    }
+    const sockaddr_in address = Loopback(port);
+    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
   }
   void Send(std::string_view bytes) {
     ASSERT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -301,6 +313,83 @@ TEST_F(StatusPagesTest, ListenersThatLeaveMakeRoomForOthers) {
     clients.clear();
     while (ask().starts_with("HTTP/1.1 503 ")) std::this_thread::sleep_for(1ms);
   });
+}
+
+// Numbers its events, which are larger than all buffers of a connection.
+class LargeEvents final : public StatusSource {
+ public:
+  explicit LargeEvents(size_t bytes) : bytes_(bytes) {}
+  Render Collect(StatusPage /*page*/) override {
+    return [bytes = bytes_, number = ++events] {
+      return StatusReply{.ok = true, .text = fmt::format("{} {:x<{}}", number, "", bytes)};
+    };
+  }
+  std::atomic<int> events = 0;
+
+ private:
+  const size_t bytes_;
+};
+
+class SlowListenersTest : public HttpGatewayTest {
+ protected:
+  // Listens on a socket whose connections have send buffers of `buffer_bytes`.
+  void ListenWith(LargeEvents& source, int buffer_bytes, ServerOptions options = {}) {
+    InitLogging("test", LogLevel::kOff);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    const sockaddr_in address = Loopback(0);
+    ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(::listen(socket, 16), 0);
+    ListenerOptions listener;
+    listener.listen_fd = socket;
+    options.http_options.status = &source;
+    options.http_options.status_loop = &loop_;
+    server_ = *wire::Listen(loop_, listener, options, &process_);
+  }
+
+  // Reads to the end of the next event and returns its number. `stream` has bytes that follow it.
+  static int NextEvent(RawClient& client, std::string& stream) {
+    constexpr std::string_view kBegin = "data: ";
+    size_t begin, end;
+    while ((begin = stream.find(kBegin)) == std::string::npos ||
+           (end = stream.find("\n\n", begin)) == std::string::npos) {
+      const std::string more = client.Receive(1);
+      if (more.empty()) return -1;
+      stream += more;
+    }
+    const int number = std::stoi(stream.substr(begin + kBegin.size()));
+    stream.erase(0, end + 2);
+    return number;
+  }
+};
+
+// Goal: the process keeps no events for a listener that does not read, beyond the one that it is
+// sending. Method: while its buffers are full, three more events are made; then the listener reads
+// the one that it was sent, and the next one after that is a new one.
+TEST_F(SlowListenersTest, GetTheNewestEventWhenTheyReadOn) {
+  constexpr int kBufferBytes = 64 << 10;
+  LargeEvents source(size_t{1} << 20);
+  ListenWith(source, kBufferBytes);
+  Beside([&] {
+    RawClient deaf(server_->port(), kBufferBytes);
+    deaf.Send(Get("/events"));
+    while (source.events < 4) std::this_thread::sleep_for(1ms);
+    std::string stream;
+    EXPECT_EQ(NextEvent(deaf, stream), 1);
+    EXPECT_GE(NextEvent(deaf, stream), 4) << "events 2 and 3 were kept for it";
+  });
+}
+
+TEST_F(SlowListenersTest, AreDisconnectedWhenTheirTimeIsOver) {
+  constexpr int kBufferBytes = 16 << 10;
+  LargeEvents source(200'000);
+  ServerOptions options;
+  options.http_options.idle_timeout = 50ms;  // Plus a second for each 100 kB.
+  ListenWith(source, kBufferBytes, options);
+  RawClient deaf(server_->port(), kBufferBytes);
+  deaf.Send(Get("/events"));
+  ASSERT_TRUE(loop_.RunUntil([this] { return process_.closed == 1; }, 20s));
+  EXPECT_LT(deaf.Receive().size(), 200'000u) << "it gets what its buffers have, and the end";
 }
 
 TEST_F(StatusPagesTest, MetricsNeedTheirRightAndHealthDoesNot) {

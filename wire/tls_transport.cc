@@ -4,16 +4,16 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/error.hpp>
 #include <cstring>
 #include <string>
 #include <utility>
 
-#include "base/byte_buffer.h"
 #include "base/status.h"
 #include "wire/event_loop.h"
 #include "wire/refusal_log.h"
+#include "wire/tls_record_cutter.h"
+#include "wire/tls_session.h"
 
 namespace tickstack::wire {
 namespace {
@@ -21,8 +21,6 @@ namespace {
 namespace asio = boost::asio;
 using ErrorCode = Transport::ErrorCode;
 
-constexpr size_t kReadBytes = size_t{32} << 10;
-constexpr size_t kTlsRecordBytes = size_t{16} << 10;  // The most that a record holds.
 constexpr size_t kWriteBytesMax = size_t{512} << 10;  // Taken by one TryWrite.
 constexpr std::chrono::seconds kLingerMax{10};        // For unsent bytes of a closed connection.
 constexpr std::byte kHandshakeRecord{0x16};
@@ -62,12 +60,6 @@ ErrorCode ErrorOf(SSL* ssl) {
   return {TlsCategory::kReasons + ERR_GET_REASON(error), TlsCategory::Instance()};
 }
 
-// Gives a new session its buffers in memory.
-SslSession WithBuffers(SslSession ssl) {
-  SSL_set_bio(ssl.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
-  return ssl;
-}
-
 // The state of a connection. Pending operations of the inner transport keep it alive, so that what
 // TryWrite took is still sent after the owner has closed the connection. They alone keep what the
 // owner waits for, which often holds the owner: so all of it ends with the loop.
@@ -80,9 +72,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kTls,
   };
 
-  Stream(std::unique_ptr<Transport> inner, SslSession ssl, Mode mode, TlsUse use)
+  Stream(std::unique_ptr<Transport> inner, std::unique_ptr<TlsSession> session, Mode mode,
+         TlsUse use)
       : inner_(std::move(inner)),
-        ssl_(std::move(ssl)),
+        session_(std::move(session)),
         linger_(inner_->loop()),
         mode_(mode),
         use_(use) {}
@@ -116,18 +109,16 @@ class Stream : public std::enable_shared_from_this<Stream> {
     if (kept == nullptr) pending_ = kept = std::make_shared<Pending>();
     return kept;
   }
-  bool IsReady() const { return mode_ == Mode::kTls && SSL_is_init_finished(ssl_.get()) != 0; }
+  SSL* ssl() const { return session_->ssl(); }
+  bool IsReady() const { return mode_ == Mode::kTls && SSL_is_init_finished(ssl()) != 0; }
   // True if bytes have been received that were not read.
-  bool HasDecrypted() const {
-    return SSL_pending(ssl_.get()) > 0 || BytesIn(SSL_get_rbio(ssl_.get())) > 0;
-  }
-  static int BytesIn(BIO* bio) { return static_cast<int>(BIO_ctrl_pending(bio)); }
+  bool HasDecrypted() const { return SSL_pending(ssl()) > 0 || !session_->received().empty(); }
 
   void Post(std::function<void()> function) { inner_->loop().Post(std::move(function)); }
   void GoOn();
   void HandShake();
   void ReadInner();
-  void TakeReceived(std::span<const std::byte> bytes);
+  void TakeReceived();
   ErrorCode Decrypt(std::span<std::byte> into, size_t& bytes);
   void Fail(const ErrorCode& error);
   void EndRead(const ErrorCode& error, size_t bytes);
@@ -138,20 +129,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void FlushLater();
 
   std::unique_ptr<Transport> inner_;
-  SslSession ssl_;
+  std::unique_ptr<TlsSession> session_;
   Timer linger_;
   Mode mode_;
   const TlsUse use_;
-  const bool is_server_ = SSL_is_server(ssl_.get()) != 0;
-  ErrorCode failed_;        // Why no more can be read,
-  ErrorCode write_failed_;  // or written.
-  ByteBuffer received_;     // By the read of the inner transport that is under way.
-  std::string ahead_;       // Plain bytes that were read to learn the mode.
-  std::string unsent_;      // Encrypted bytes that the socket has not taken, from unsent_at_ on.
-  size_t unsent_at_ = 0;
+  const bool is_server_ = SSL_is_server(ssl()) != 0;
+  ErrorCode failed_;                // Why no more can be read,
+  ErrorCode write_failed_;          // or written.
+  std::string ahead_;               // Plain bytes that were read to learn the mode.
   bool is_reading_ = false;         // The inner transport reads.
-  bool is_flushing_ = false;        // It waits until it is writable, for unsent_.
-  bool shuts_down_ = false;         // After unsent_ has left.
+  bool is_flushing_ = false;        // It waits until it is writable, for unsent bytes.
+  bool shuts_down_ = false;         // After the unsent bytes have left.
   bool is_closing_ = false;         // The owner is gone, or has closed the connection.
   std::weak_ptr<Pending> pending_;  // Kept by operations of the inner transport.
 };
@@ -168,15 +156,16 @@ void Stream::Begin(Transport::Waited done) {
 
 void Stream::HandShake() {
   ERR_clear_error();
-  const int done = SSL_do_handshake(ssl_.get());
-  const bool waits = done != 1 && SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ;
-  const ErrorCode error = done == 1 || waits ? ErrorCode() : ErrorOf(ssl_.get());
+  const int done = SSL_do_handshake(ssl());
+  const bool waits = done != 1 && SSL_get_error(ssl(), done) == SSL_ERROR_WANT_READ;
+  const ErrorCode error = done == 1 || waits ? ErrorCode() : ErrorOf(ssl());
   Flush();  // Its messages, or an alert.
   if (waits) return ReadInner();
   if (error) return Fail(error);
   const std::shared_ptr<Pending> pending = KeepPending();
   if (pending->handshake) std::exchange(pending->handshake, nullptr)({});
-  if (pending->writable && unsent_.empty()) std::exchange(pending->writable, nullptr)({});
+  if (pending->writable && session_->unsent().empty())
+    std::exchange(pending->writable, nullptr)({});
   GoOn();
 }
 
@@ -219,18 +208,18 @@ ErrorCode Stream::Decrypt(std::span<std::byte> into, size_t& bytes) {
   ERR_clear_error();
   while (bytes < into.size()) {
     const size_t room = std::min<size_t>(into.size() - bytes, INT32_MAX);
-    const int got = SSL_read(ssl_.get(), into.data() + bytes, static_cast<int>(room));
+    const int got = SSL_read(ssl(), into.data() + bytes, static_cast<int>(room));
     if (got > 0) {
       bytes += static_cast<size_t>(got);
       continue;
     }
-    switch (SSL_get_error(ssl_.get(), got)) {
+    switch (SSL_get_error(ssl(), got)) {
       case SSL_ERROR_WANT_READ:
         return asio::error::would_block;
       case SSL_ERROR_ZERO_RETURN:
         return asio::error::eof;
       case SSL_ERROR_SSL:
-        return ErrorOf(ssl_.get());
+        return ErrorOf(ssl());
       default:
         return asio::error::connection_reset;
     }
@@ -241,16 +230,17 @@ ErrorCode Stream::Decrypt(std::span<std::byte> into, size_t& bytes) {
 void Stream::ReadInner() {
   if (is_reading_) return;
   is_reading_ = true;
-  received_.resize(kReadBytes);
-  inner_->AsyncRead(received_.span(), [self = shared_from_this(), pending = KeepPending()](
-                                          const ErrorCode& error, size_t bytes) {
+  inner_->AsyncRead(session_->ReceiveRoom(), [self = shared_from_this(), pending = KeepPending()](
+                                                 const ErrorCode& error, size_t bytes) {
     self->is_reading_ = false;
     if (error) return self->Fail(error);
-    self->TakeReceived(self->received_.span().first(bytes));
+    self->session_->OnReceived(bytes);
+    self->TakeReceived();
   });
 }
 
-void Stream::TakeReceived(std::span<const std::byte> bytes) {
+void Stream::TakeReceived() {
+  const std::span<const std::byte> bytes = session_->received();
   if (mode_ == Mode::kUnknown) {
     mode_ = bytes.front() == kHandshakeRecord ? Mode::kTls : Mode::kPlain;
     if (mode_ == Mode::kPlain && use_ == TlsUse::kRequired) {
@@ -259,10 +249,9 @@ void Stream::TakeReceived(std::span<const std::byte> bytes) {
   }
   if (mode_ == Mode::kPlain) {
     ahead_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    received_ = ByteBuffer();
+    session_->DropReceived();
     return GoOn();
   }
-  BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), static_cast<int>(bytes.size()));
   IsReady() ? GoOn() : HandShake();
 }
 
@@ -304,34 +293,16 @@ size_t Stream::Write(std::span<const std::span<const std::byte>> pieces, ErrorCo
     error = write_failed_ ? write_failed_ : ErrorCode(asio::error::would_block);
     return 0;
   }
-  // Small pieces share a record.
-  std::array<std::byte, kTlsRecordBytes> record;
-  size_t filled = 0, taken = 0;
+  TlsRecordCutter cutter(pieces, kWriteBytesMax);
+  size_t taken = 0;
   bool goes_on = true;
-  for (size_t i = 0; i < pieces.size() && goes_on && taken + filled < kWriteBytesMax; ++i) {
-    std::span<const std::byte> piece = pieces[i];
-    while (!piece.empty() && goes_on && taken + filled < kWriteBytesMax) {
-      if (filled == 0 && piece.size() >= kTlsRecordBytes) {
-        size_t here = 0;
-        const size_t most = std::min(piece.size(), kWriteBytesMax - taken);
-        goes_on = Encrypt(piece.first(most), here);
-        taken += here;
-        piece = piece.subspan(here);
-        continue;
-      }
-      const size_t part = std::min(piece.size(), kTlsRecordBytes - filled);
-      std::memcpy(record.data() + filled, piece.data(), part);
-      filled += part;
-      piece = piece.subspan(part);
-      if (filled == kTlsRecordBytes) {
-        goes_on = Encrypt(record, taken);
-        filled = 0;
-      }
-    }
+  while (goes_on) {
+    const std::span<const std::byte> record = cutter.Next();
+    if (record.empty()) break;
+    goes_on = Encrypt(record, taken);
   }
-  if (goes_on && filled > 0) goes_on = Encrypt(std::span(record).first(filled), taken);
   Flush();
-  if (!goes_on && taken == 0) error = ErrorOf(ssl_.get());
+  if (!goes_on && taken == 0) error = ErrorOf(ssl());
   return taken;
 }
 
@@ -339,7 +310,7 @@ size_t Stream::Write(std::span<const std::span<const std::byte>> pieces, ErrorCo
 bool Stream::Encrypt(std::span<const std::byte> bytes, size_t& taken) {
   ERR_clear_error();
   while (!bytes.empty()) {
-    const int done = SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
+    const int done = SSL_write(ssl(), bytes.data(), static_cast<int>(bytes.size()));
     if (done <= 0) return false;
     taken += static_cast<size_t>(done);
     bytes = bytes.subspan(static_cast<size_t>(done));
@@ -349,30 +320,21 @@ bool Stream::Encrypt(std::span<const std::byte> bytes, size_t& taken) {
 
 // Sends what is encrypted. False if some of it has not left; then it follows by itself.
 bool Stream::Flush() {
-  BIO* const out = SSL_get_wbio(ssl_.get());
-  if (const int pending = BytesIn(out); pending > 0) {
-    const size_t before = unsent_.size();
-    unsent_.resize(before + static_cast<size_t>(pending));
-    BIO_read(out, unsent_.data() + before, pending);
-  }
-  while (unsent_at_ < unsent_.size()) {
-    const std::span<const std::byte> rest = std::as_bytes(std::span(unsent_)).subspan(unsent_at_);
+  while (!session_->unsent().empty()) {
+    const std::span<const std::byte> rest = session_->unsent();
     ErrorCode error;
     const size_t sent = inner_->TryWrite({&rest, 1}, error);
-    unsent_at_ += sent;
+    session_->OnSent(sent);
     if (error == asio::error::would_block || (!error && sent == 0)) break;
     if (error) {  // The next write reports it.
       write_failed_ = error;
-      unsent_at_ = unsent_.size();
-      break;
+      session_->OnSent(rest.size() - sent);
     }
   }
-  if (unsent_at_ < unsent_.size()) {
+  if (!session_->unsent().empty()) {
     FlushLater();
     return false;
   }
-  unsent_.clear();
-  unsent_at_ = 0;
   if (std::exchange(shuts_down_, false)) inner_->ShutdownSend();
   return true;
 }
@@ -411,7 +373,7 @@ void Stream::WaitWritable(Transport::Waited done) {
 void Stream::ShutdownSend() {
   if (mode_ != Mode::kTls) return inner_->ShutdownSend();
   ERR_clear_error();
-  SSL_shutdown(ssl_.get());
+  SSL_shutdown(ssl());
   shuts_down_ = true;
   Flush();
 }
@@ -446,7 +408,7 @@ void Stream::Close() {
   const std::shared_ptr<Stream> self = shared_from_this();
   if (mode_ == Mode::kTls && inner_->is_open()) {
     ERR_clear_error();
-    SSL_shutdown(ssl_.get());
+    SSL_shutdown(ssl());
     if (!Flush()) {
       // Only the flush goes on.
       inner_->Cancel();
@@ -497,11 +459,10 @@ class TlsTransport final : public Transport {
 class DetachedTls final : public DetachedTransport {
  public:
   explicit DetachedTls(Stream& stream)
-      : ssl_(std::move(stream.ssl_)),
+      : session_(std::move(stream.session_)),
         mode_(stream.mode_),
         use_(stream.use_),
         ahead_(std::move(stream.ahead_)),
-        unsent_(stream.unsent_.substr(stream.unsent_at_)),
         inner_(stream.inner_->Detach()) {}
 
   bool is_valid() const { return inner_ != nullptr; }
@@ -509,19 +470,18 @@ class DetachedTls final : public DetachedTransport {
   std::unique_ptr<Transport> Attach(EventLoop& loop) override {
     std::unique_ptr<Transport> inner = inner_->Attach(loop);
     if (inner == nullptr) return nullptr;
-    // The session keeps its buffers.
-    auto stream = std::make_shared<Stream>(std::move(inner), std::move(ssl_), mode_, use_);
+    // The session has the bytes in both directions.
+    auto stream = std::make_shared<Stream>(std::move(inner), std::move(session_), mode_, use_);
     stream->ahead_ = std::move(ahead_);
-    stream->unsent_ = std::move(unsent_);
     stream->Flush();
     return std::make_unique<TlsTransport>(std::move(stream));
   }
 
  private:
-  SslSession ssl_;
+  std::unique_ptr<TlsSession> session_;
   const Stream::Mode mode_;
   const TlsUse use_;
-  std::string ahead_, unsent_;
+  std::string ahead_;
   std::unique_ptr<DetachedTransport> inner_;
 };
 
@@ -547,7 +507,8 @@ class TlsListener final : public Listener {
       if (error) return done(error, nullptr);
       SslSession session = context->NewSession();
       if (session == nullptr) return done(asio::error::no_memory, nullptr);
-      auto stream = std::make_shared<Stream>(std::move(transport), WithBuffers(std::move(session)),
+      auto stream = std::make_shared<Stream>(std::move(transport),
+                                             std::make_unique<TlsSession>(std::move(session)),
                                              Stream::Mode::kUnknown, use);
       stream->Begin();
       done(error, std::make_unique<TlsTransport>(std::move(stream)));
@@ -586,8 +547,9 @@ absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoo
         }
         stream->Begin(std::move(done));
       }));
-  auto stream = std::make_shared<Stream>(std::move(inner), WithBuffers(std::move(session)),
-                                         Stream::Mode::kTls, TlsUse::kRequired);
+  auto stream =
+      std::make_shared<Stream>(std::move(inner), std::make_unique<TlsSession>(std::move(session)),
+                               Stream::Mode::kTls, TlsUse::kRequired);
   *later = stream;
   return std::make_unique<TlsTransport>(std::move(stream));
 }

@@ -4,7 +4,7 @@
 //
 //   Connection, Server, HttpStream
 //   ------------------------------ Transport: plain bytes
-//   TlsTransport                   OpenSSL, over two buffers in memory
+//   TlsTransport                   OpenSSL, over the buffers of TlsSession
 //   ------------------------------ Transport: encrypted bytes
 //   SocketTransport
 //

@@ -210,6 +210,14 @@ class ContainerFileTest(unittest.TestCase):
         words = [word for word, _ in self.steps]
         self.assertLess(max(at for at, word in enumerate(words) if word == "RUN"), words.index("USER"))
 
+    def test_its_build_keeps_the_health_check(self):
+        """Images in OCI's format, which podman and buildah make by default, have none."""
+        for path in ("docs/operating/install.md", "packaging/container/Containerfile"):
+            builds = re.findall(r"podman build .*", (ROOT / path).read_text(encoding="utf-8"))
+            self.assertTrue(builds, path)
+            for build in builds:
+                self.assertIn("--format docker ", build, path)
+
     def test_its_steps_and_its_program_work(self):
         new = package()
         folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-container-"))

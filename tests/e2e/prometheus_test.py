@@ -18,6 +18,7 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.e2e.dashboard_test import targets  # noqa: E402
 from tests.e2e.metrics_test import HEALTH, get  # noqa: E402
 from tests.support import stack  # noqa: E402
 
@@ -115,6 +116,16 @@ class PrometheusTest(stack.StackTest):
         return {(alert["labels"]["alertname"], alert["labels"].get("role")) for alert in self.api("alerts")["alerts"]
                 if alert["state"] == "firing"}
 
+    def check_dashboard(self, roles):
+        """Prometheus evaluates every expression of the dashboard, and those about `roles` have results."""
+        for title, expression, _ in targets():
+            query = expression.replace("$stack", "test").replace("$__rate_interval", "1m")
+            about = set(re.findall(r"tickstack_(tickerplant|rdb|feed|hdb|aggengine|monitor)_", query))
+            if about <= set(roles):
+                stack.wait_until(lambda query=query: self.api("query", query=query)["result"], 60, f"{title}: {query}")
+            else:
+                self.assertEqual([], self.api("query", query=query)["result"])
+
     def test_a_killed_process_is_an_alert_until_it_is_back(self):
         ports = self.start_stack_of_processes()
         for port in ports.values():
@@ -128,6 +139,7 @@ class PrometheusTest(stack.StackTest):
                          60, "the rows")
         stack.wait_until(lambda: self.query('sum by (role) (tickstack_rdb_table_rows)') == {"rdb": ROWS}, 60, "their tables")
         self.assertEqual([], [alert for alert in self.firing() if alert[0] != "TickstackFeedSilent"])
+        self.check_dashboard(ports)
 
         self.rdb.kill()
         self.rdb.wait()

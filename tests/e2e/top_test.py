@@ -10,6 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack, terminal  # noqa: E402
+from tests.support.certificates import Certificates  # noqa: E402
 
 CONFIG = """
 [tickerplant]
@@ -22,6 +23,7 @@ symbols = 20
 [aggengine]
 [monitor]
 """
+PASSWORD = "a long password"
 NAMES = ["tickerplant", "rdb", "feed", "hdb", "monitor", "aggengine"]
 TAKEN, RESTORED = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 
@@ -139,22 +141,65 @@ class TopTest(stack.StackTest):
             self.assertEqual(0, window.wait())
             self.assertTrue(window.all.endswith(RESTORED), window.all[-100:])
 
-    def test_users_log_in(self):
+    def security(self, *names):
+        """Adds users, and returns the section of a configuration with them."""
         users = self.folder / "users"
-        for name in ("alice", "bob"):
-            subprocess.run([stack.PROGRAM, "user", "add", name, "--users", str(users)], input="a long password\n",
+        for name in names:
+            subprocess.run([stack.PROGRAM, "user", "add", name, "--users", str(users)], input=f"{PASSWORD}\n",
                            capture_output=True, text=True, check=True)
-        security = f'[security]\nusers = "{users}"\n'
+        return f'[security]\nusers = "{users}"\n'
+
+    def test_users_log_in(self):
+        security = self.security("alice", "bob")
         running = self.start_stack(security + "[tickerplant]\n[[rdb]]\n")
         address = f":{running.port('tickerplant')},:{running.port('rdb')}"
         self.assertEqual(1, self.top(address, "--once").returncode)
-        done = self.top(address, "--json", "--user", "alice", env={**os.environ, "TICKSTACK_PASSWORD": "a long password"})
+        done = self.top(address, "--json", "--user", "alice", env={**os.environ, "TICKSTACK_PASSWORD": PASSWORD})
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         self.assertEqual(["tickerplant", "rdb"], [process["role"] for process in json.loads(done.stdout)["processes"]])
         # Without a user, the stack's own credentials.
         path = self.config_of(running, security + f'credentials = "{running.data}/stack.credentials"\n')
         done = self.top(path, "--once")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_over_tls_with_a_user(self):
+        certificates = Certificates(self.folder)
+        certificates.issue_root("other_ca")
+        ca, files = self.folder / "ca.pem", f'certificate = "{self.folder}/server.pem"\nkey = "{self.folder}/server.key"\n'
+        protected = self.security("alice") + f'[tls]\nlisten = "required"\n{files}ca = "{ca}"\n'
+        running = self.start_stack(protected + "[tickerplant]\n[[rdb]]\n")
+        ports = [running.port(name) for name in ("tickerplant", "rdb")]
+        addresses = ",".join(f"tcps://localhost:{port}" for port in ports)
+        alice = {"TICKSTACK_PASSWORD": PASSWORD}
+
+        def once(target, *flags, password=PASSWORD):
+            return self.top(target, "--json", "--user", "alice", *flags, env={**os.environ, "TICKSTACK_PASSWORD": password})
+        done = once(addresses, "--ca", ca)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        found = json.loads(done.stdout)["processes"]
+        self.assertEqual([("tickerplant", True), ("rdb", True)], [(one["role"], one["answers"]) for one in found])
+        # What is wrong is said by name, for each process.
+        for target, flags, password, error in (
+                (addresses, ("--ca", ca), "another password", "refused, wrong user or password?"),
+                (addresses, ("--ca", self.folder / "other_ca.pem"), PASSWORD, "certificate"),
+                (addresses, (), PASSWORD, "certificate"),
+                (addresses.replace("tcps://", ""), (), PASSWORD, "handshake: ")):
+            with self.subTest(flags=flags, password=password, error=error):
+                done = once(target, *flags, password=password)
+                self.assertEqual(1, done.returncode, done.stdout)
+                found = json.loads(done.stdout)
+                self.assertEqual([False, False], [one["answers"] for one in found["processes"]])
+                self.assertEqual(2, sum(error in problem for problem in found["problems"]), found["problems"])
+        window = self.open(addresses, "--ca", ca, "--user", "alice", environment=alice)
+        window.expect("2 of 2 processes answer")
+        window.type("q")
+        self.assertEqual(0, window.wait())
+        # The stack's configuration has the certificate that top trusts, and names the stack's own credentials.
+        credentials = f'users = "{self.folder}/users"\ncredentials = "{running.data}/stack.credentials"\n'
+        path = self.config_of(running, protected.replace(f'users = "{self.folder}/users"\n', credentials))
+        done = self.top(path, "--json")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual([True, True], [one["answers"] for one in json.loads(done.stdout)["processes"]])
 
 
 if __name__ == "__main__":
