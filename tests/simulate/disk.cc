@@ -310,6 +310,11 @@ bool Disk::LostDropped(std::string_view folder) const {
       lost_dropped_, [folder](const std::string& path) { return path.starts_with(folder); });
 }
 
+bool Disk::HasDropped(std::string_view path) const {
+  const NodePtr node = NodeAt(Find(path));
+  return node != nullptr && node->has_dropped;
+}
+
 int Disk::Rename(const char* from, const char* to) {
   const Place old_place = Find(from), new_place = Find(to);
   const NodePtr node = NodeAt(old_place);

@@ -215,8 +215,15 @@ void Life::StartStack() {
     log_failed_ns_.reset();
     failed_syncs_ = world_.disk().failed_sync().number;
     troubles_->OnMoment(Troubles::Moment::kStart);
-    oracle_->OnTickerplant(ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
-                           Recorders(), troubles_->has_flipped_bit());
+    const tickerplant::Tickerplant& plant =
+        ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant();
+    // It knows that a sync failed, so it has written again what that dropped.
+    for (const char* const suffix : {"", ".idx"}) {
+      if (!plant.log().recovery().sync_failed) break;
+      if (!world_.disk().HasDropped(plant.log().path() + suffix)) continue;
+      oracle_->Fail("after a failed sync, a start left pages of the log to the kernel");
+    }
+    oracle_->OnTickerplant(plant, Recorders(), troubles_->has_flipped_bit());
   });
   world_.OnPowerCut([this] {
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
