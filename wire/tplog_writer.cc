@@ -76,6 +76,10 @@ class Syncer {
   }
   TplogState::Bytes synced() const { return synced_.Get(); }
 
+  // Waits until no sync is in flight, so that failed() tells the outcome of all earlier ones. None
+  // begins while the caller has the lock.
+  std::unique_lock<std::mutex> Hold() { return std::unique_lock(in_flight_); }
+
   // Pairs with the store in Run: a caller that sees true may read the status.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const absl::Status& status() const { return status_; }
@@ -87,14 +91,19 @@ class Syncer {
       wake_.wait_for(lock, interval_, [this] { return stop_; });
       if (stop_ || !dirty_.exchange(false, std::memory_order_acquire)) continue;
       lock.unlock();
-      const TplogState::Bytes written = written_.Get();
-      if (absl::Status status = SyncBoth(index_, log_); !status.ok()) {
-        status_ = std::move(status);
-        failed_.store(true, std::memory_order_release);
-      } else {
-        synced_.Set(written);
-      }
+      SyncNow();
       lock.lock();
+    }
+  }
+
+  void SyncNow() {
+    const std::lock_guard in_flight(in_flight_);
+    const TplogState::Bytes written = written_.Get();
+    if (absl::Status status = SyncBoth(index_, log_); !status.ok()) {
+      status_ = std::move(status);
+      failed_.store(true, std::memory_order_release);
+    } else {
+      synced_.Set(written);
     }
   }
 
@@ -105,8 +114,9 @@ class Syncer {
   AtomicBytes synced_;  // Set by the thread.
   std::atomic<bool> dirty_ = false;
   std::atomic<bool> failed_ = false;
-  absl::Status status_;  // Written once, before failed_.
-  std::mutex mutex_;     // Guards stop_.
+  absl::Status status_;   // Written once, before failed_.
+  std::mutex in_flight_;  // Held from before a sync until its outcome is known.
+  std::mutex mutex_;      // Guards stop_.
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;  // Last: it uses everything above.
@@ -269,10 +279,13 @@ void TplogWriter::State::NoteFailures() {
   if (behind_ != nullptr && behind_->failed()) CloseForSync(behind_->status(), synced());
 }
 
+// The kernel reports an error once, to one of two syncs: after that, the other one may succeed
+// although pages were lost.
 absl::Status TplogWriter::State::Sync() {
+  std::unique_lock<std::mutex> others;
+  if (syncer_.has_value()) others = syncer_->Hold();
+  NoteFailures();
   TS_RETURN_IF_ERROR(closed_);
-  // Read before the sync: the kernel reports an error once, and if it is reported here, a sync of
-  // the other thread may succeed although pages were lost.
   const TplogState::Bytes synced = this->synced();
   if (const absl::Status status = SyncBoth(index_, log_); !status.ok()) {
     CloseForSync(status, synced);

@@ -133,7 +133,8 @@ class TplogWriter {
   // Notices a failed sync although nothing is appended.
   absl::Status status() const;
 
-  // Makes all appended blocks durable.
+  // Makes all appended blocks durable. kFailedPrecondition, as Append, if this or an earlier sync
+  // failed.
   absl::Status Sync();
 
   // Syncs unless the policy is kNone, and closes. Idempotent; Append fails afterwards.

@@ -679,6 +679,22 @@ TEST_F(TplogWriterTest, SaysThatASyncFailedAlthoughNothingIsAppended) {
   EXPECT_EQ(writer->status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// Goal: a day does not end as if its log were durable if a sync in the background has failed, which
+// the kernel does not report again.
+TEST_F(TplogWriterTest, ASyncSaysThatAnEarlierOneFailed) {
+  for (const char* fails : {kLogEnd, kIndexEnd}) {
+    std::filesystem::remove_all(directory_);
+    const auto writer = OpenWriter(SyncedBy(FsyncPolicy::kInterval));
+    fails_next = fails;
+    ASSERT_TRUE(BlockOf().Add("trade", 1).AppendTo(*writer).ok());
+    for (int i = 0; i < 10'000 && fails_next != nullptr; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(writer->Sync().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(ReadTplogState(path_)->synced.has_value());
+  }
+}
+
 // With `fsync = "none"` nothing is known to be on the disk.
 TEST_F(TplogWriterTest, WritesALogAgainWhoseFirstSyncFailed) {
   {

@@ -156,18 +156,30 @@ int Disk::Open(const char* path, int flags, mode_t mode) {
   return fd;
 }
 
+// True if this call is to fail. The world's own calls, which are the oracle's, do not.
+bool Disk::Fails(Call call) {
+  const Process* const process = world_.current();
+  if (process == nullptr) return false;
+  Errors& errors = errors_[static_cast<size_t>(call)];
+  const bool counts =
+      errors.next && (errors.next->process == nullptr || errors.next->process == process);
+  const bool is_next = counts && errors.next->calls-- == 0;
+  if (is_next) errors.next.reset();
+  const bool fails = is_next || (errors.one_in > 0 && world_.random().OneIn(errors.one_in));
+  if (fails) ++failed_calls_;
+  return fails;
+}
+
 // Returns the error of a write that ends at `end`; 0 if it succeeds.
 int Disk::WriteError(int fd, uint64_t end) {
-  if (std::exchange(fails_write_, false)) return EIO;
+  if (Fails(Call::kWrite)) return EIO;
   struct stat status{};
   TS_CHECK(::fstat(fd, &status) == 0);
   return full_ && end > static_cast<uint64_t>(status.st_size) ? ENOSPC : 0;
 }
 
 ssize_t Disk::ReadAt(int fd, void* bytes, size_t count, off_t offset) {
-  // The world's own reads are the oracle's.
-  const bool may_fail = reads_to_error_ >= 0 && world_.current() != nullptr;
-  if (may_fail && reads_to_error_-- == 0) {
+  if (Fails(Call::kRead)) {
     world_.Trace("read error", count);
     errno = EIO;
     return -1;
@@ -187,7 +199,9 @@ ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
     world_.Trace("write error", static_cast<uint64_t>(error));
     part = world_.random().OneIn(2) ? world_.random().Below(bytes.size() + 1) : 0;
     // A write that was cut short is told of its error when it goes on.
-    if (part > 0 && part < bytes.size()) fails_write_ |= error == EIO;
+    if (error == EIO && part > 0 && part < bytes.size()) {
+      FailCall(Call::kWrite, world_.current(), 0);
+    }
   }
   if (error != 0) bytes.resize(part);
   if (!bytes.empty()) {
@@ -230,10 +244,8 @@ int Disk::Sync(int fd) {
     SyncNames(*node, last_name);
     return 0;
   }
-  if (fails_sync_) {
-    fails_sync_ = false;
-    world_.Trace("sync error", node->changes.size());
-    Drop(*node);
+  if (Fails(Call::kSync)) {
+    FailSync(fd, *node);
     errno = EIO;
     return -1;
   }
@@ -256,6 +268,12 @@ bool Disk::PassTimeOfSync() {
   const int64_t ns_max = world_.threads().IsCaller() ? sync_ns_max_ : sync_ns_max_ / 16;
   world_.threads().Sleep(world_.random().Between(0, ns_max));
   return !process->is_dead();
+}
+
+void Disk::FailSync(int fd, Node& file) {
+  world_.Trace("sync error", file.changes.size());
+  failed_sync_ = {paths_[fd], world_.current(), world_.MonotonicNs(), failed_sync_.number + 1};
+  Drop(file);
 }
 
 // A sync failed: the kernel takes the pages for clean.
@@ -290,6 +308,11 @@ void Disk::WriteDroppedPagesAgain(int fd, Node& file, uint64_t begin, uint64_t e
 bool Disk::LostDropped(std::string_view folder) const {
   return std::ranges::any_of(
       lost_dropped_, [folder](const std::string& path) { return path.starts_with(folder); });
+}
+
+bool Disk::HasDropped(std::string_view path) const {
+  const NodePtr node = NodeAt(Find(path));
+  return node != nullptr && node->has_dropped;
 }
 
 int Disk::Rename(const char* from, const char* to) {
@@ -367,14 +390,15 @@ std::string Disk::LeftOf(Node& file) {
   std::string left = file.durable;
   if (file.changes.empty()) return left;
   Random& random = world_.random();
-  const uint64_t how = random.Below(4);
+  const uint64_t how = random.Below(5);
   if (how == 0) return left;
   if (how <= 2) {
     const size_t end = how == 1 ? file.changes.size() : random.Below(file.changes.size() + 1);
     for (size_t i = 0; i < end; ++i) Apply(file.changes[i], left);
     return left;
   }
-  // Each sector as it was at some time since the last sync, and the size at some time.
+  // Each sector as it was at some time since the last sync, and the size at some time; or only some
+  // sectors are older than the file.
   uint64_t size = left.size();
   std::vector<uint64_t> sizes = {size};
   uint64_t size_max = size;
@@ -384,11 +408,10 @@ std::string Disk::LeftOf(Node& file) {
     sizes.push_back(size);
     size_max = std::max(size_max, size);
   }
-  std::vector<size_t> versions;  // By sector: the number of changes that it has.
-  for (uint64_t sector = 0; sector * sector_bytes_ < size_max; ++sector) {
-    versions.push_back(random.Below(file.changes.size() + 1));
-  }
-  const uint64_t its_size = sizes[random.Below(sizes.size())];
+  const bool lacks_few = how == 4;
+  const std::vector<size_t> versions =
+      lacks_few ? DrawOldSectors(file, size_max) : DrawVersions(file, size_max);
+  const uint64_t its_size = lacks_few ? size : sizes[random.Below(sizes.size())];
   for (size_t i = 0; i < file.changes.size(); ++i) {
     const Change& change = file.changes[i];
     if (change.truncates && change.offset < left.size()) {
@@ -408,6 +431,28 @@ std::string Disk::LeftOf(Node& file) {
   }
   left.resize(its_size);
   return left;
+}
+
+// Returns by sector the number of changes that it has.
+std::vector<size_t> Disk::DrawVersions(const Node& file, uint64_t size_max) {
+  std::vector<size_t> versions;
+  for (uint64_t sector = 0; sector * sector_bytes_ < size_max; ++sector) {
+    versions.push_back(world_.random().Below(file.changes.size() + 1));
+  }
+  return versions;
+}
+
+// The same, if a power cut came when all but up to three sectors were written.
+std::vector<size_t> Disk::DrawOldSectors(const Node& file, uint64_t size_max) {
+  Random& random = world_.random();
+  std::vector<size_t> versions(size_max / sector_bytes_ + 1, file.changes.size());
+  const auto first = std::ranges::min_element(file.changes, {}, &Change::offset);
+  const uint64_t first_sector = first->offset / sector_bytes_;
+  for (int64_t n = random.Between(1, 3); n > 0; --n) {
+    const uint64_t sector = first_sector + random.Below(versions.size() - first_sector);
+    versions[sector] = random.OneIn(2) ? 0 : random.Below(file.changes.size());
+  }
+  return versions;
 }
 
 void Disk::LoseNames(Node& directory) {

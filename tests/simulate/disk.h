@@ -13,8 +13,9 @@
 // changes since its last fsync; a renaming is kept in both directories or in none. A file keeps
 // none, all, or the first of the changes since its last fsync; or each of its sectors keeps the
 // changes up to some time of its own, with zeros in a sector that did not exist then, and the file
-// has any size that it had meanwhile. A file's fsync does not make its name durable. An fsync may
-// take a while, and makes durable only what was written before it began.
+// has any size that it had meanwhile; or it keeps all, except for a few sectors that are older. A
+// file's fsync does not make its name durable. An fsync may take a while, and makes durable only
+// what was written before it began.
 //
 // An fsync that fails drops the pages that it should have written, as Linux does: they can be read
 // until a power cut, later fsyncs do not write them, and a write to such a page makes the whole
@@ -26,10 +27,12 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,6 +41,7 @@
 
 namespace tickstack::simulate {
 
+class Process;
 class World;
 
 class Disk {
@@ -73,14 +77,27 @@ class Disk {
   // write.
   void set_full(bool full) { full_ = full; }
   bool is_full() const { return full_; }
-  void FailNextWrite() { fails_write_ = true; }  // With EIO, perhaps after a part of it.
-  void FailNextSync() { fails_sync_ = true; }    // With EIO, whichever file it is.
-  // A read fails with EIO after this number of reads.
-  void FailRead(int reads) { reads_to_error_ = reads; }
-  void CallOffErrors() {
-    full_ = fails_write_ = fails_sync_ = false;
-    reads_to_error_ = -1;
+  enum class Call : uint8_t { kRead, kWrite, kSync };
+  // One call of this kind fails with EIO, after `calls` others: a call of `process`, or of any
+  // process if that is nullptr. A write may fail after a part of it.
+  void FailCall(Call call, const Process* process, uint64_t calls) {
+    errors_[static_cast<size_t>(call)].next = {process, calls};
   }
+  // Until further notice, one in `one_in` calls of this kind fails with EIO; 0: none.
+  void FailCalls(Call call, uint64_t one_in) { errors_[static_cast<size_t>(call)].one_in = one_in; }
+  void CallOffErrors() {
+    full_ = false;
+    errors_ = {};
+  }
+  // The last sync of a file that failed with EIO.
+  struct FailedSync {
+    std::string path;
+    const Process* process = nullptr;
+    int64_t time_ns = 0;
+    uint64_t number = 0;  // 0: none has failed.
+  };
+  const FailedSync& failed_sync() const { return failed_sync_; }
+  uint64_t failed_calls() const { return failed_calls_; }  // Calls that failed with EIO.
   // Sets the longest duration of a sync. Syncs on the thread of a process's loop take less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
   // Sets the number of bytes that the disk writes as a whole: a page of the kernel, or a part of
@@ -88,6 +105,8 @@ class Disk {
   void set_sector_bytes(uint64_t bytes) { sector_bytes_ = bytes; }
   // True if files below `folder` lost bytes in the last power cut that a failed sync had dropped.
   bool LostDropped(std::string_view folder) const;
+  // True if a failed sync dropped pages of this file that no later one has made durable.
+  bool HasDropped(std::string_view path) const;
 
  private:
   struct Node;
@@ -99,7 +118,18 @@ class Disk {
     std::string name;
   };
 
+  // The calls of a kind that fail.
+  struct Errors {
+    struct Next {
+      const Process* process;
+      uint64_t calls;  // Number of calls before it.
+    };
+    std::optional<Next> next = {};
+    uint64_t one_in = 0;
+  };
+
   Place Find(std::string_view path) const;
+  bool Fails(Call call);
   int WriteError(int fd, uint64_t end);
   static NodePtr NodeAt(const Place& place);
   void ChangeNames(std::vector<std::pair<Place, NodePtr>> edits);
@@ -107,9 +137,12 @@ class Disk {
   static void SyncNames(Node& directory, const std::shared_ptr<NameChange>& last);
   static void Apply(const Change& change, std::string& bytes);
   bool PassTimeOfSync();
+  void FailSync(int fd, Node& file);
   static void Drop(Node& file);
   void WriteDroppedPagesAgain(int fd, Node& file, uint64_t begin, uint64_t end);
   std::string LeftOf(Node& file);
+  std::vector<size_t> DrawVersions(const Node& file, uint64_t size_max);
+  std::vector<size_t> DrawOldSectors(const Node& file, uint64_t size_max);
   void CheckFiles(const std::string& path, const Node& node);
   void LoseNames(Node& directory);
   void Restore(const std::string& path, Node& node);
@@ -120,9 +153,9 @@ class Disk {
   std::unordered_map<int, NodePtr> open_;
   std::unordered_map<int, std::string> paths_;
   bool full_ = false;
-  bool fails_write_ = false;
-  bool fails_sync_ = false;
-  int reads_to_error_ = -1;
+  std::array<Errors, 3> errors_ = {};  // By Call.
+  uint64_t failed_calls_ = 0;
+  FailedSync failed_sync_;
   int64_t sync_ns_max_ = 0;
   uint64_t sector_bytes_ = 4096;
   std::vector<std::string> lost_dropped_;  // Files of LostDropped.

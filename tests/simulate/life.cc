@@ -30,8 +30,10 @@ constexpr int64_t kConvergeNsMax = 120 * kSecond;
 constexpr int64_t kLookNs = 50 * kMs;  // Between two looks whether everything has converged.
 constexpr int64_t kSettleNs = 2 * kSecond;
 constexpr int64_t kAnswerNsMax = 5 * kSecond;
-constexpr int64_t kSilenceNsMax = 6 * kSecond;
-constexpr int kFlips = 3;  // Bits of the logs, and of the database.
+constexpr int64_t kSilenceNsMax = 10 * kSecond;
+constexpr int64_t kFailedNsMax = kSecond;  // A tickerplant whose log has failed ends sooner.
+constexpr int64_t kSlackNs = 150 * kMs;    // A process may get no turn for this long.
+constexpr int kFlips = 3;                  // Bits of the logs, and of the database.
 
 class Life {
  public:
@@ -40,7 +42,10 @@ class Life {
         strict_syncs_(strict_syncs),
         world_(seed, root, 0),
         random_(world_.random()),
-        options_(DrawOptions(random_, root + "/data")) {
+        options_(DrawOptions(random_, root + "/data")),
+        reconfigures_(random_.OneIn(3)),
+        next_options_(options_),
+        plant_options_(options_) {
     Plan();
   }
   ~Life() { world_.End(); }
@@ -64,7 +69,8 @@ class Life {
   void NoteReceipts();
   void WatchFeeds();
   void WatchKeptDays();
-  void WatchDay();
+  void WatchTickerplant();
+  int64_t UnsyncedNsMax() const;
   void Look();
   // True if reading a log may have failed.
   bool MayBeIllegible() const {
@@ -79,7 +85,11 @@ class Life {
   World world_;
   Random& random_;
   const StackOptions options_;
-  std::vector<int64_t> rolls_ns_;         // Wall-clock times.
+  const bool reconfigures_;        // Tickerplants may start with other options than the one before.
+  StackOptions next_options_;      // The options of the last attempt to start one.
+  StackOptions plant_options_;     // The options of the last one that started.
+  bool was_none_ = false;          // One of them had the fsync policy `none`.
+  std::vector<int64_t> rolls_ns_;  // Wall-clock times.
   std::map<int32_t, int64_t> begins_ns_;  // The same, by the date that begins.
   int32_t first_day_ = 0, last_day_ = 0;
   int64_t last_rows_ns_ = 0;
@@ -102,7 +112,13 @@ class Life {
   uint64_t rdb_starts_ = 0;      // When its kept days were last counted, and their number.
   size_t days_kept_ = 0;
   int64_t next_receipts_ns_ = 0;
-  int64_t tickerplant_ran_ns_ = 0;  // When it ran last.
+  int64_t sync_ns_max_ = 0;
+  int64_t tickerplant_ran_ns_ = 0;       // When it ran last.
+  int64_t tickerplant_stalled_ns_ = -1;  // When it was last seen to be stalled; -1: never.
+  // Numbers of calls and of syncs that the disk had failed when it was last looked at.
+  uint64_t failed_calls_ = 0, failed_syncs_ = 0;
+  std::optional<int64_t> log_failed_ns_;  // When a sync of this tickerplant's log failed.
+  bool feed_a_asks_ = false, feed_b_asks_ = false;
   int64_t next_look_ns_ = 0;
   int64_t bars_wait_since_ns_ = 0;
   uint64_t bars_published_ = 0;  // Messages of bars, when it was last looked at.
@@ -168,7 +184,8 @@ std::vector<Silence> Life::DrawSilences(int64_t roll_ns) {
 void Life::StartStack() {
   world_.wires().set_unread_bytes_max(options_.socket_bytes);
   tickerplant_ = &world_.Add("tickerplant", true, [this](Process& process) {
-    return StartTickerplant(process, options_);
+    if (reconfigures_ && random_.OneIn(4)) DrawTickerplantOptions(random_, next_options_);
+    return StartTickerplant(process, next_options_);
   });
   engine_ = &world_.Add("aggengine", true,
                         [this](Process& process) { return StartAggEngine(process, options_); });
@@ -194,16 +211,27 @@ void Life::StartStack() {
   world_.OnStart([this](Process& process) {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
-    troubles_->OnTickerplantStart();
-    oracle_->OnTickerplant(ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant(),
-                           Recorders(), troubles_->has_flipped_bit());
+    plant_options_ = next_options_;
+    was_none_ |= plant_options_.fsync == wire::FsyncPolicy::kNone;
+    log_failed_ns_.reset();
+    failed_syncs_ = world_.disk().failed_sync().number;
+    troubles_->OnMoment(Troubles::Moment::kStart);
+    const tickerplant::Tickerplant& plant =
+        ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant();
+    // It knows that a sync failed, so it has written again what that dropped.
+    for (const char* const suffix : {"", ".idx"}) {
+      if (!plant.log().recovery().sync_failed) break;
+      if (!world_.disk().HasDropped(plant.log().path() + suffix)) continue;
+      oracle_->Fail("after a failed sync, a start left pages of the log to the kernel");
+    }
+    oracle_->OnTickerplant(plant, Recorders(), troubles_->has_flipped_bit());
   });
   world_.OnPowerCut([this] {
-    // A stalled tickerplant does not sync, nor does one that is down.
-    const int64_t slow_ns = troubles_->kinds().stalls ? 2 * kStallNsMax : 300 * kMs;
-    const int64_t down_ns = world_.MonotonicNs() - tickerplant_ran_ns_;
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
-    oracle_->OnPowerCut(world_, 2 * options_.fsync_interval_ms * kMs + slow_ns + down_ns, dropped);
+    oracle_->OnPowerCut(world_, {.fsync = plant_options_.fsync,
+                                 .was_none = was_none_,
+                                 .unsynced_ns_max = UnsyncedNsMax(),
+                                 .dropped = dropped});
   });
 }
 
@@ -226,12 +254,32 @@ void Life::NoteReceipts() {
   next_receipts_ns_ = world_.MonotonicNs() + kLookNs;
 }
 
+// Returns the age from which a row is durable with fsync = "interval": a sync that is under way as
+// it is written, an interval, and another sync, of two files each.
+int64_t Life::UnsyncedNsMax() const {
+  const int64_t now_ns = world_.MonotonicNs();
+  const int64_t sync_ns = 2 * plant_options_.fsync_interval_ms * kMs + 4 * sync_ns_max_ + kSlackNs;
+  // A stalled tickerplant does not sync, nor does one that is down.
+  const bool was_stalled =
+      tickerplant_stalled_ns_ >= 0 && now_ns - tickerplant_stalled_ns_ <= kStallNsMax + sync_ns;
+  return sync_ns + (was_stalled ? 2 * kStallNsMax : 0) + now_ns - tickerplant_ran_ns_;
+}
+
 // Called after each event.
 void Life::WatchFeeds() {
-  for (const auto& [name, process] : {std::pair{"feed_a", feed_a_}, {"feed_b", feed_b_}}) {
+  struct Watched {
+    const char* name;
+    Process* process;
+    bool* asks;
+  };
+  for (const auto& [name, process, asks] :
+       {Watched{"feed_a", feed_a_, &feed_a_asks_}, {"feed_b", feed_b_, &feed_b_asks_}}) {
     const auto* const program = ProgramOf<FeedProgram>(process);
     if (program == nullptr) continue;
-    oracle_->OnState(name, program->service->feed().state() == feed::FeedState::kAsking);
+    const bool asked =
+        std::exchange(*asks, program->service->feed().state() == feed::FeedState::kAsking);
+    oracle_->OnState(name, *asks);
+    if (asked && !*asks) troubles_->OnMoment(Troubles::Moment::kFeedTold);
   }
   if (world_.MonotonicNs() >= next_receipts_ns_) NoteReceipts();
 }
@@ -249,12 +297,25 @@ void Life::WatchKeptDays() {
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
-void Life::WatchDay() {
+// Called after each event.
+void Life::WatchTickerplant() {
+  const uint64_t failed_calls = world_.disk().failed_calls();
+  if (std::exchange(failed_calls_, failed_calls) < failed_calls) {
+    troubles_->OnMoment(Troubles::Moment::kError);
+  }
   const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
-  if (program == nullptr || tickerplant_->is_dead()) return;
-  const int32_t date = program->service->tickerplant().date();
-  if (date_ && date > *date_) troubles_->OnDayBegun();
-  date_ = date;
+  if (program == nullptr) return;
+  tickerplant_ran_ns_ = world_.MonotonicNs();
+  if (tickerplant_->is_stalled()) tickerplant_stalled_ns_ = world_.MonotonicNs();
+  if (tickerplant_->is_dead()) return;
+  const tickerplant::Tickerplant& plant = program->service->tickerplant();
+  if (date_ && plant.date() > *date_) troubles_->OnMoment(Troubles::Moment::kDayBegun);
+  date_ = plant.date();
+  const Disk::FailedSync& failed = world_.disk().failed_sync();
+  if (std::exchange(failed_syncs_, failed.number) == failed.number) return;
+  const std::string& log = plant.log().path();
+  const bool of_log = failed.path == log || failed.path == log + ".idx";
+  if (of_log && failed.process == tickerplant_ && !log_failed_ns_) log_failed_ns_ = failed.time_ns;
 }
 
 // Called every kLookNs.
@@ -263,6 +324,17 @@ void Life::Look() {
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
     if (recorder->is_incomplete() && !MayBeIllegible()) oracle_->Fail("a subscriber misses rows");
+    for (const auto& [date, rows] : recorder->ended()) {
+      if (rows || MayBeIllegible()) continue;
+      oracle_->Fail(fmt::format("a subscriber missed rows of {}", FormatDate(date)));
+    }
+  }
+  // A tickerplant ends when its log has failed, because the next one repairs the log.
+  if (log_failed_ns_ && ProgramOf<TickerplantProgram>(tickerplant_) != nullptr) {
+    const int64_t since_ns = std::max(*log_failed_ns_, tickerplant_stalled_ns_);
+    const bool lives_on = world_.MonotonicNs() - since_ns > kFailedNsMax;
+    if (lives_on && !tickerplant_->is_dead())
+      oracle_->Fail("the tickerplant lives on after a failed sync of its log");
   }
   // An engine that can publish does not keep bars for long. Rows may come between each publication
   // and the next look, so that it always has some.
@@ -339,10 +411,11 @@ std::string Life::WhatIsMissing() {
   return "";
 }
 
-// A log that could not be read leaves a process incomplete, which it reports, and an operator
-// restarts it once the log is legible.
+// A log that could not be read leaves a process incomplete, or is left unrepaired. The process
+// reports that, and an operator restarts it once the log is legible.
 void Life::RestartIncomplete() {
   if (!troubles_->kinds().read_errors && !troubles_->kinds().flipped_bits) return;
+  if (oracle_->HasUnsyncedEndedDay()) world_.Kill(*tickerplant_);
   for (Process* const process : {recorder_, eager_recorder_}) {
     const auto* const program = ProgramOf<RecorderProgram>(process);
     if (program != nullptr && program->recorder->is_incomplete()) world_.Kill(*process);
@@ -369,12 +442,18 @@ void Life::DrawNetwork() {
 
 LifeReport Life::Run() {
   StartStack();
-  troubles_.emplace(world_, Troubles::Processes{tickerplant_, engine_, rdb_, {feed_a_, feed_b_}},
+  troubles_.emplace(world_,
+                    Troubles::Processes{tickerplant_,
+                                        engine_,
+                                        rdb_,
+                                        {feed_a_, feed_b_},
+                                        {engine_, rdb_, recorder_, eager_recorder_}},
                     days_, [this] { NoteReceipts(); });
   DrawNetwork();
   if (random_.OneIn(2)) world_.disk().set_sector_bytes(512);
   if (random_.OneIn(2)) {
-    world_.disk().set_sync_ns_max(OneOf<int64_t>(random_, {kMs, 30 * kMs, 100 * kMs}));
+    sync_ns_max_ = OneOf<int64_t>(random_, {kMs, 30 * kMs, 100 * kMs});
+    world_.disk().set_sync_ns_max(sync_ns_max_);
   }
   const auto wall = [this](int64_t ns) { return ns - world_.NowNs(); };
   for (const int64_t roll_ns : rolls_ns_) {
@@ -401,10 +480,9 @@ LifeReport Life::Run() {
                 [this, date = calm_days_.back()] { CheckRolled(date); });
     }
     const auto has_failed = [this] {
-      if (tickerplant_->program() != nullptr) tickerplant_ran_ns_ = world_.MonotonicNs();
+      WatchTickerplant();
       WatchFeeds();
       WatchKeptDays();
-      WatchDay();
       if (world_.MonotonicNs() >= next_look_ns_) Look();
       return !oracle_->failure().empty();
     };

@@ -42,12 +42,15 @@ class Stream final : public wire::Transport {
       end->inner_->Cancel();
     }
   }
+  // Reads that begin from now on end at `until_ns` (monotonic) at the earliest.
+  void HoldReads(int64_t until_ns) { held_until_ns_ = until_ns; }
   Process& process() { return process_; }
 
   void AsyncRead(std::span<std::byte> into, Read done) override {
     if (reset_) return PostRead(std::move(done), asio::error::connection_reset);
     into_ = into;
     delayed_ = std::move(done);
+    if (held_until_ns_ > process_.world().MonotonicNs()) return delay_->Set(held_until_ns_);
     const Chances& chances = process_.world().chances();
     if (latency_ns_ > 0 && chances.latency_ns_max > 0) return ReadAfterLatency();
     Random& random = process_.world().random();
@@ -161,6 +164,7 @@ class Stream final : public wire::Transport {
   const int64_t latency_ns_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool reset_ = false;
+  int64_t held_until_ns_ = 0;
   std::span<std::byte> into_;
   Read delayed_;
   const std::unique_ptr<wire::Alarm> delay_;
@@ -208,10 +212,17 @@ void Connections::CloseAllOf(Process& process) {
   }
 }
 
+Stream* Connections::Pick(uint64_t number) const {
+  if (streams_.empty()) return nullptr;
+  return std::next(streams_.begin(), static_cast<std::ptrdiff_t>(number % streams_.size()))->second;
+}
+
 void Connections::ResetOne(uint64_t number) {
-  if (streams_.empty()) return;
-  std::next(streams_.begin(), static_cast<std::ptrdiff_t>(number % streams_.size()))
-      ->second->Reset();
+  if (Stream* const stream = Pick(number)) stream->Reset();
+}
+
+void Connections::HoldOne(uint64_t number, int64_t until_ns) {
+  if (Stream* const stream = Pick(number)) stream->HoldReads(until_ns);
 }
 
 absl::StatusOr<std::unique_ptr<wire::Listener>> ProcessNetwork::Listen(

@@ -33,11 +33,14 @@ class Connections {
   void CloseAllOf(Process& process);
   // Resets connection number `number` modulo their count, if there are any.
   void ResetOne(uint64_t number);
+  // Delays what one end of such a connection has not read yet, until `until_ns` (monotonic).
+  void HoldOne(uint64_t number, int64_t until_ns);
 
  private:
   friend class Stream;
   friend class ProcessNetwork;
   friend class ProcessListener;
+  Stream* Pick(uint64_t number) const;   // nullptr if there are none.
   std::map<uint64_t, Stream*> streams_;  // In order of creation.
   uint64_t next_ = 0;
   // By address: connections whose server has not accepted them yet.

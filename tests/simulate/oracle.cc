@@ -138,13 +138,15 @@ void Oracle::OnState(const std::string& feed, bool asks) {
   }
 }
 
-void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped) {
-  if (options_.fsync == wire::FsyncPolicy::kBatch && !dropped) return;
-  const bool any = options_.fsync == wire::FsyncPolicy::kNone || dropped;
-  may_be_damaged_ = may_be_damaged_ || dropped;
-  may_lose_anything_ = may_lose_anything_ || may_be_damaged_ || (any && HasUnsyncedEndedDay());
+void Oracle::OnPowerCut(World& world, const PowerCut& cut) {
+  const bool any = cut.fsync == wire::FsyncPolicy::kNone || cut.dropped;
+  may_be_damaged_ = may_be_damaged_ || cut.dropped;
+  may_lose_anything_ =
+      may_lose_anything_ || may_be_damaged_ || ((any || cut.was_none) && HasUnsyncedEndedDay());
+  if (cut.fsync == wire::FsyncPolicy::kBatch && !cut.dropped) return;
+  may_lose_published_ = true;
   receipts_count_ = receipts_count_ && !any;
-  const int64_t synced_ns = world.MonotonicNs() - unsynced_ns_max;
+  const int64_t synced_ns = world.MonotonicNs() - cut.unsynced_ns_max;
   for (Feed& feed : feeds_) {
     while (!feed.history.empty() && feed.history.back().first > synced_ns) feed.history.pop_back();
     feed.acknowledged =
@@ -159,11 +161,11 @@ void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped) {
   }
 }
 
-// True if the log of a past day may not be on the disk yet. The tickerplant notes that a log is
-// closed only after it synced it.
+// The tickerplant notes that a log is closed only after it repaired and synced it.
 bool Oracle::HasUnsyncedEndedDay() const {
   std::map<int32_t, std::string> logs;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder())) {
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder(), absent)) {
     const std::string name = entry.path().filename();
     if (const auto date = ParseDate(std::string_view(name).substr(3))) logs[*date] = entry.path();
   }
@@ -194,7 +196,8 @@ void Oracle::OnTickerplant(const tickerplant::Tickerplant& plant,
   for (const Recorder* const subscriber : subscribers) {
     if (subscriber->log().path != plant.log().path() || subscriber->is_incomplete()) continue;
     // It does not know yet that a power cut shortened the log.
-    if (subscriber->log().cuts < plant.log().state().cuts.size()) continue;
+    const bool knows_cuts = subscriber->log().cuts >= plant.log().state().cuts.size();
+    if (!knows_cuts && may_lose_published_) continue;
     for (const auto& [table, rows] : subscriber->rows()) {
       const RowTexts& logged = Of(*log, table);
       if (rows.size() > logged.size() || !std::equal(rows.begin(), rows.end(), logged.begin())) {

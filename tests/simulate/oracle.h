@@ -3,7 +3,7 @@
 // Records which rows were acknowledged to feeds, and checks at the end that the log still has them.
 // After a power cut, the log may lack some of them, depending on the tickerplant's `fsync`:
 //
-//   batch     none
+//   batch     none, nor any row that was published
 //   interval  rows acknowledged since the last sync
 //   none      all rows of today, which feeds send again; and all rows of an ended day whose log was
 //             not synced yet, which feeds do not send again
@@ -44,8 +44,13 @@ class Oracle {
   void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
   // Records whether a feed is asking how many of its rows are logged.
   void OnState(const std::string& feed, bool asks);
-  // Records a power cut. `dropped`: it also took rows from logs whose sync had failed before.
-  void OnPowerCut(World& world, int64_t unsynced_ns_max, bool dropped);
+  struct PowerCut {
+    wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+    bool was_none = false;        // The policy was `none` earlier.
+    int64_t unsynced_ns_max = 0;  // With `interval`: the age of the oldest rows that it may take.
+    bool dropped = false;         // It took rows from logs whose sync had failed before.
+  };
+  void OnPowerCut(World& world, const PowerCut& cut);
   // Records that a tickerplant has opened its log. `subscribers` are those that live. `is_damaged`:
   // a bit of the log is flipped.
   void OnTickerplant(const tickerplant::Tickerplant& plant,
@@ -66,12 +71,13 @@ class Oracle {
   bool expects_partitions() const { return !may_lose_anything_; }
   // True if a log may be damaged, which every reader of it must report.
   bool expects_damage() const { return may_be_damaged_; }
+  // True if the log of a past day may not be on the disk yet, or was not repaired.
+  bool HasUnsyncedEndedDay() const;
   const std::string& failure() const { return failure_; }  // The first failure; empty: none.
   void Fail(std::string what);
   int64_t rows() const { return rows_; }
 
  private:
-  bool HasUnsyncedEndedDay() const;
   void CheckFeeds(const std::map<int32_t, TableTexts>& days);
   void CheckTeller(const std::map<int32_t, TableTexts>& days);
   // `troubled_ns`: when the day began, if there was trouble around that time; else kNullLong.
@@ -88,6 +94,7 @@ class Oracle {
   std::vector<bool> may_be_lost_;  // By row of `teller_`: true if the log may lack it.
   bool may_lose_anything_ = false;
   bool may_be_damaged_ = false;
+  bool may_lose_published_ = false;  // A power cut came that may have taken published rows.
   // False after a power cut that may have taken any acknowledged row, however old.
   bool receipts_count_ = true;
   int64_t rows_ = 0;

@@ -26,20 +26,26 @@ wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& 
   return subscribe;
 }
 
+constexpr int64_t kMs = 1'000'000;
+
 }  // namespace
 
-StackOptions DrawOptions(Random& random, std::string folder) {
-  constexpr int64_t kMs = 1'000'000;
-  StackOptions options;
-  options.folder = std::move(folder);
+void DrawTickerplantOptions(Random& random, StackOptions& options) {
   options.fsync = OneOf<wire::FsyncPolicy>(
       random, {wire::FsyncPolicy::kNone, wire::FsyncPolicy::kInterval, wire::FsyncPolicy::kBatch});
   options.fsync_interval_ms = static_cast<int>(random.Between(5, 200));
   options.batch_ns = OneOf<int64_t>(random, {0, 10 * kMs, 50 * kMs, 1000 * kMs});
   options.batch_bytes = OneOf<size_t>(random, {size_t{1} << 20, 4096});
+  options.at_once.clear();
   if (random.OneIn(2)) {
     for (const aggengine::BarSpec& spec : BarSpecs()) options.at_once.push_back(spec.name);
   }
+}
+
+StackOptions DrawOptions(Random& random, std::string folder) {
+  StackOptions options;
+  options.folder = std::move(folder);
+  DrawTickerplantOptions(random, options);
   options.zone = OneOf<std::string>(random, {"UTC", "America/New_York", "Asia/Tokyo"});
   options.roll_offset_ns = OneOf<int64_t>(random, {0, 17 * 3600 * kNsPerSecond});
   options.reads_log_file = !random.OneIn(3);

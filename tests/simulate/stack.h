@@ -55,6 +55,9 @@ struct StackOptions {
 };
 
 StackOptions DrawOptions(Random& random, std::string folder);
+// Draws the options that an operator changes between two starts of a tickerplant: how it syncs and
+// when it publishes.
+void DrawTickerplantOptions(Random& random, StackOptions& options);
 
 struct TickerplantProgram final : Program {
   void Stop() override;

@@ -14,6 +14,8 @@ constexpr int64_t kSecond = kNsPerSecond;
 constexpr int64_t kFullNsMax = 5 * kSecond;
 constexpr int64_t kCutOffNsMax = 12 * kSecond;
 constexpr int64_t kFlippedNsMax = 3 * kSecond;
+constexpr int64_t kHeldNsMax = 3 * kSecond;
+constexpr int64_t kBadNsMax = 2 * kSecond;
 
 }  // namespace
 
@@ -29,8 +31,11 @@ Troubles::Troubles(World& world, const Processes& processes, int days, std::func
             .write_errors = random_.OneIn(4),
             .sync_errors = random_.OneIn(4),
             .read_errors = random_.OneIn(4),
+            .bad_disks = random_.OneIn(6),
             .flipped_bits = random_.OneIn(4),
-            .cut_offs = random_.OneIn(3)};
+            .cut_offs = random_.OneIn(3),
+            .holds = random_.OneIn(3)};
+  if (kinds_.bad_disks) kinds_.write_errors = kinds_.sync_errors = kinds_.read_errors = true;
   // What a power cut took is recognised by its age, which a clock that was set hides.
   if (kinds_.power_cuts) kinds_.clocks = false;
   // After a power cut or a failed sync, a block with a flipped bit looks like one that was lost.
@@ -43,8 +48,7 @@ void Troubles::CallOff() {
   world_.CallOffDeaths();
   world_.CallOffCutOffs();
   world_.disk().CallOffErrors();
-  cut_after_start_ns_.reset();
-  cut_after_day_ns_.reset();
+  ambushes_.clear();
   flipped_bits_.clear();
   ++times_called_off_;
 }
@@ -76,14 +80,16 @@ void Troubles::PlanDay(int64_t roll_ns, bool calm, const std::vector<int64_t>& s
   };
   if (kinds_.deaths) plan(Trouble::kDeath, 3), plan(Trouble::kDeathInAChange, 4);
   if (kinds_.power_cuts) plan(Trouble::kPowerCut, 1), plan(Trouble::kPowerCutInAChange, 2);
-  if (kinds_.power_cuts) plan(Trouble::kPowerCutAfterDay, 1);
-  if (kinds_.resets) plan(Trouble::kReset, 8);
+  if (kinds_.deaths || kinds_.power_cuts) plan(Trouble::kAmbush, 4);
+  if (kinds_.resets) plan(Trouble::kReset, 8), plan(Trouble::kResetOfASubscriber, 3);
+  if (kinds_.holds) plan(Trouble::kHold, 6);
   if (kinds_.stalls) plan(Trouble::kStall, 4);
   if (kinds_.stops) plan(Trouble::kStop, 2);
   if (kinds_.full_disks) plan(Trouble::kFullDisk, 3);
   if (kinds_.write_errors) plan(Trouble::kWriteError, 4);
   if (kinds_.sync_errors) plan(Trouble::kSyncError, 3);
   if (kinds_.read_errors) plan(Trouble::kReadError, 4);
+  if (kinds_.bad_disks) plan(Trouble::kBadDisk, 2);
   if (kinds_.flipped_bits) plan(Trouble::kFlippedBit, 3);
   if (kinds_.cut_offs) plan(Trouble::kCutOff, 4);
   // A day that a wrong clock ends is not calm.
@@ -97,12 +103,44 @@ void Troubles::GoOn(int64_t ns, std::function<void()> trouble) {
             });
 }
 
-void Troubles::OnTickerplantStart() {
-  if (cut_after_start_ns_) CutPowerIn(*std::exchange(cut_after_start_ns_, std::nullopt));
+// Lies in wait for a moment, and often makes it come soon.
+void Troubles::LieInWait() {
+  std::vector<Moment> moments = {Moment::kStart, Moment::kDayBegun, Moment::kFeedTold,
+                                 Moment::kQuiet};
+  if (kinds_.write_errors) moments.push_back(Moment::kError);
+  const Moment moment = OneOf(random_, moments);
+  ambushes_.push_back({moment, DrawBlow()});
+  switch (moment) {
+    case Moment::kStart:
+      return EndTickerplant();
+    case Moment::kDayBegun:
+      return;
+    case Moment::kFeedTold:
+      if (random_.OneIn(3)) return world_.CutOff(*OneOf(random_, processes_.feeds), kMs);
+      return EndTickerplant();
+    case Moment::kQuiet:
+      return WaitForQuiet(kMs << random_.Below(12));
+    case Moment::kError:
+      return FailCall(Disk::Call::kWrite);
+  }
 }
 
-void Troubles::OnDayBegun() {
-  if (cut_after_day_ns_) CutPowerIn(*std::exchange(cut_after_day_ns_, std::nullopt));
+// Waits until no file has changed for `quiet_ns`.
+void Troubles::WaitForQuiet(int64_t quiet_ns) {
+  const int64_t wait_ns = world_.changed_ns() + quiet_ns - world_.MonotonicNs();
+  if (wait_ns <= 0) return OnMoment(Moment::kQuiet);
+  GoOn(wait_ns, [this, quiet_ns] { WaitForQuiet(quiet_ns); });
+}
+
+void Troubles::OnMoment(Moment moment) {
+  for (const Ambush& ambush : std::exchange(ambushes_, {})) {
+    if (ambush.moment != moment) {
+      ambushes_.push_back(ambush);
+      continue;
+    }
+    const int64_t wait_ns = random_.OneIn(2) ? 0 : random_.Between(0, kMs << random_.Below(9));
+    GoOn(wait_ns, [this, blow = ambush.blow] { Strike(blow); });
+  }
 }
 
 // ---- what
@@ -125,17 +163,19 @@ void Troubles::Begin(Trouble trouble) {
       }
       return world_.DieIn(writer, DrawDeath(false));
     case Trouble::kPowerCut:
-      if (random_.OneIn(2)) return world_.CutPower();
-      cut_after_start_ns_ = random_.Between(0, kMs << random_.Below(9));
-      return world_.Kill(*processes_.tickerplant);
+      return world_.CutPower();
     case Trouble::kPowerCutInAChange:
       if (random_.OneIn(2)) world_.DieAfterNextStart(*processes_.tickerplant, DrawDeath(true));
       return world_.DieIn(writer, DrawDeath(random_.OneIn(2)));
-    case Trouble::kPowerCutAfterDay:
-      cut_after_day_ns_ = random_.Between(0, kMs << random_.Below(9));
-      return;
+    case Trouble::kAmbush:
+      return LieInWait();
     case Trouble::kReset:
       return world_.connections().ResetOne(random_.Next());
+    case Trouble::kResetOfASubscriber:
+      return world_.connections().ResetAllOf(*OneOf(random_, processes_.subscribers));
+    case Trouble::kHold:
+      return world_.connections().HoldOne(random_.Next(),
+                                          world_.MonotonicNs() + random_.Between(kMs, kHeldNsMax));
     case Trouble::kStall:
       return world_.Stall(any, random_.Between(kMs, kStallNsMax));
     case Trouble::kStop:
@@ -145,11 +185,13 @@ void Troubles::Begin(Trouble trouble) {
     case Trouble::kFullDisk:
       return FillDisk();
     case Trouble::kWriteError:
-      return world_.disk().FailNextWrite();
+      return FailCall(Disk::Call::kWrite);
     case Trouble::kSyncError:
-      return world_.disk().FailNextSync();
+      return FailCall(Disk::Call::kSync);
     case Trouble::kReadError:
-      return world_.disk().FailRead(static_cast<int>(random_.Below(1u << random_.Below(7))));
+      return FailCall(Disk::Call::kRead);
+    case Trouble::kBadDisk:
+      return SpoilDisk();
     case Trouble::kFlippedBit:
       return FlipBit();
     case Trouble::kCutOff:
@@ -158,34 +200,87 @@ void Troubles::Begin(Trouble trouble) {
 }
 
 Death Troubles::DrawDeath(bool is_power_cut) {
-  const auto in = OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kChange,
-                                             Death::In::kNameChange, Death::In::kLargeWrite});
+  const auto in =
+      OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kChange, Death::In::kNameChange,
+                                 Death::In::kLargeWrite, Death::In::kSync});
   const uint64_t steps_max = (in == Death::In::kChange ? 100u : 12u) >> random_.Below(7);
   return {in, static_cast<int64_t>(random_.Below(1 + steps_max)), is_power_cut};
 }
 
-void Troubles::CutPowerIn(int64_t ns) {
-  GoOn(ns, [this] {
-    before_();
-    world_.CutPower();
-  });
+Troubles::Blow Troubles::DrawBlow() {
+  std::vector<Blow> blows;
+  if (kinds_.deaths) blows.insert(blows.end(), {Blow::kDeath, Blow::kDeathInAChange});
+  if (kinds_.power_cuts) blows.insert(blows.end(), {Blow::kPowerCut, Blow::kPowerCutInAChange});
+  if (kinds_.bad_disks) blows.push_back(Blow::kBadDisk);
+  return OneOf(random_, blows);
+}
+
+void Troubles::Strike(Blow blow) {
+  before_();
+  // One of the first changes from now on.
+  const auto soon = [this](bool is_power_cut) {
+    return Death{OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kSync}),
+                 static_cast<int64_t>(random_.Below(1 + (12u >> random_.Below(4)))), is_power_cut};
+  };
+  switch (blow) {
+    case Blow::kDeath:
+      ++deaths_;
+      return world_.Kill(*processes_.tickerplant);
+    case Blow::kDeathInAChange:
+      ++deaths_;
+      return world_.DieIn(*processes_.tickerplant, soon(false));
+    case Blow::kPowerCut:
+      return world_.CutPower();
+    case Blow::kPowerCutInAChange:
+      return world_.DieIn(*processes_.tickerplant, soon(true));
+    case Blow::kBadDisk:
+      return SpoilDisk();
+  }
+}
+
+// Kills the tickerplant, or lets it die in a change.
+void Troubles::EndTickerplant() {
+  ++deaths_;
+  if (random_.OneIn(2)) return world_.Kill(*processes_.tickerplant);
+  world_.DieIn(*processes_.tickerplant, DrawDeath(false));
 }
 
 // While the disk is full, a feed may lose its connection, and so ask for its rows, and the
-// tickerplant may die.
+// tickerplant may die, also as soon as it has answered.
 void Troubles::FillDisk() {
   world_.disk().set_full(true);
   const int64_t full_ns = random_.Between(kMs, kFullNsMax);
   GoOn(full_ns, [this] { world_.disk().set_full(false); });
   if (random_.OneIn(2)) {
-    GoOn(random_.Between(0, full_ns / 2),
-         [this] { world_.CutOff(*OneOf(random_, processes_.feeds), kMs); });
+    GoOn(random_.Between(0, full_ns / 2), [this] {
+      if (kinds_.deaths && random_.OneIn(2)) ambushes_.push_back({Moment::kFeedTold, Blow::kDeath});
+      world_.CutOff(*OneOf(random_, processes_.feeds), kMs);
+    });
   }
   if (!kinds_.deaths || !random_.OneIn(2)) return;
   GoOn(random_.Between(0, full_ns), [this] {
     if (!world_.disk().is_full()) return;
     before_();
     world_.Kill(*processes_.tickerplant);
+  });
+}
+
+// Lets one of the next calls fail: of any process, or of one that writes.
+void Troubles::FailCall(Disk::Call call) {
+  const Process* const writer = random_.OneIn(2) ? processes_.tickerplant : processes_.rdb;
+  world_.disk().FailCall(call, random_.OneIn(3) ? nullptr : writer,
+                         random_.Below(1u << random_.Below(7)));
+}
+
+// For a while, calls fail at random.
+void Troubles::SpoilDisk() {
+  constexpr Disk::Call kCalls[] = {Disk::Call::kRead, Disk::Call::kWrite, Disk::Call::kSync};
+  for (const Disk::Call call : kCalls) {
+    if (call == Disk::Call::kSync && !kinds_.sync_errors) continue;
+    world_.disk().FailCalls(call, OneOf<uint64_t>(random_, {0, 2, 8, 32}));
+  }
+  GoOn(random_.Between(kMs, kBadNsMax), [this, kCalls] {
+    for (const Disk::Call call : kCalls) world_.disk().FailCalls(call, 0);
   });
 }
 

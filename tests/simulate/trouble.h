@@ -4,13 +4,12 @@
 // times, which are drawn for each day.
 //
 // Many troubles come in clusters: around the end of the day, and where a silence of the feeds
-// begins or ends. Some are timed by what the tickerplant does: a power cut soon after its start, or
-// soon after it began a new day.
+// begins or ends. Others lie in wait: they come at, or soon after, the next moment of a kind at
+// which much depends on what is durable and on what was told to whom.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,17 +32,26 @@ class Troubles {
   // The kinds of trouble. A life has some of them.
   struct Kinds {
     bool deaths, power_cuts, resets, stalls, stops, clocks, full_disks, write_errors, sync_errors,
-        read_errors, flipped_bits, cut_offs;
+        read_errors, bad_disks, flipped_bits, cut_offs, holds;
+  };
+  // Moments at which trouble may lie in wait.
+  enum class Moment : uint8_t {
+    kStart,     // The tickerplant has started.
+    kDayBegun,  // It has begun a day.
+    kFeedTold,  // A feed was told how many of its rows are logged, after it had connected.
+    kQuiet,     // No file has changed for a while.
+    kError,     // A call to the disk failed with EIO.
   };
   struct Processes {
     Process* tickerplant = nullptr;
     Process* engine = nullptr;
     Process* rdb = nullptr;
     std::vector<Process*> feeds;
+    std::vector<Process*> subscribers;
   };
 
   // Draws the kinds. `before` is called before a process may die, while it still has its state.
-  // The world and the processes must outlive this.
+  // The world and the processes must outlive this. `subscribers` and `feeds` are not empty.
   Troubles(World& world, const Processes& processes, int days, std::function<void()> before);
 
   const Kinds& kinds() const { return kinds_; }
@@ -57,8 +65,8 @@ class Troubles {
   // that PlanDay scheduled for later still begin.
   void CallOff();
 
-  void OnTickerplantStart();
-  void OnDayBegun();  // Call it when the tickerplant has begun a day.
+  // Begins what lies in wait for this moment. Call it for each one but kQuiet.
+  void OnMoment(Moment moment);
 
  private:
   enum class Trouble : uint8_t {
@@ -66,8 +74,10 @@ class Troubles {
     kDeathInAChange,  // During a change to a file.
     kPowerCut,
     kPowerCutInAChange,
-    kPowerCutAfterDay,
+    kAmbush,  // Lies in wait for a moment.
     kReset,
+    kResetOfASubscriber,
+    kHold,
     kStall,
     kStop,
     kSetClock,
@@ -75,18 +85,37 @@ class Troubles {
     kWriteError,
     kSyncError,
     kReadError,
+    kBadDisk,
     kFlippedBit,
     kCutOff,
+  };
+  // What lies in wait: it happens to the tickerplant or its machine.
+  enum class Blow : uint8_t {
+    kDeath,
+    kDeathInAChange,
+    kPowerCut,
+    kPowerCutInAChange,
+    kBadDisk,
+  };
+  struct Ambush {
+    Moment moment;
+    Blow blow;
   };
 
   int64_t DrawTime();
   Death DrawDeath(bool is_power_cut);
   void Begin(Trouble trouble);
+  void LieInWait();
+  void WaitForQuiet(int64_t quiet_ns);
+  Blow DrawBlow();
+  void Strike(Blow blow);
+  void EndTickerplant();
   // Does the next part of a trouble in `ns`, unless the trouble has been called off by then.
   void GoOn(int64_t ns, std::function<void()> trouble);
-  void CutPowerIn(int64_t ns);
   void SetClock();
   void FillDisk();
+  void FailCall(Disk::Call call);
+  void SpoilDisk();
   void FlipBit();
 
   World& world_;
@@ -95,7 +124,7 @@ class Troubles {
   const std::function<void()> before_;
   Kinds kinds_{};
   std::vector<int64_t> clusters_ns_;  // Times of the clusters, relative to the end of the day.
-  std::optional<int64_t> cut_after_start_ns_, cut_after_day_ns_;
+  std::vector<Ambush> ambushes_;
   std::vector<std::unique_ptr<FlippedBit>> flipped_bits_;
   int64_t deaths_ = 0;
   int64_t times_called_off_ = 0;

@@ -61,6 +61,8 @@ bool Death::Counts(std::string_view what, uint64_t bytes) const {
       return what != "write" && what != "sync";
     case In::kLargeWrite:
       return what == "write" && bytes >= kLargeBytes;
+    case In::kSync:
+      return what == "sync";
   }
   return true;
 }
@@ -162,6 +164,7 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
   if (process == nullptr) return true;
   if (process->dead_) return false;
   Trace(what, bytes);
+  changed_ns_ = monotonic_ns_;
   Death& death = process->death_;
   const bool counts = death.Counts(what, bytes);
   const bool lives = death.steps != 0 || !counts;

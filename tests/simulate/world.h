@@ -41,6 +41,7 @@ struct Death {
     kChange,      // Any change.
     kNameChange,  // A new, renamed or removed file, or a shorter one.
     kLargeWrite,  // A write of kLargeBytes or more.
+    kSync,        // A sync of a file or directory, which has no effect then.
   };
   static constexpr uint64_t kLargeBytes = 300;
 
@@ -177,6 +178,8 @@ class World final : public Clock {
   // False if the change must have no effect, because the process is dead. `part`: bytes of a write
   // that still reach the file if the process dies in it.
   bool MayChange(std::string_view what, uint64_t bytes, uint64_t* part);
+  // Returns the time of the last change to a file that a process attempted; syncs count, too.
+  int64_t changed_ns() const { return changed_ns_; }
 
  private:
   friend class Process;
@@ -204,6 +207,7 @@ class World final : public Clock {
   std::vector<std::unique_ptr<Process>> processes_;
   Process* current_ = nullptr;
   Chances chances_;
+  int64_t changed_ns_ = 0;
   int64_t boots_ = 1;
   bool power_is_cut_ = false;
   int64_t restart_ns_max_ = 3 * kNsPerSecond;
