@@ -204,9 +204,11 @@ absl::StatusOr<bool> File::IsLockedByAnother() const {
   return lock.l_type != F_UNLCK;
 }
 
-bool FileExists(const std::string& path) {
+absl::StatusOr<bool> FileExists(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0;
+  if (::stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return FileError(errno, "stat", path);
 }
 
 absl::Status CreateDirectories(const std::string& path) {
@@ -214,7 +216,8 @@ absl::Status CreateDirectories(const std::string& path) {
   const std::string parent = DirectoryOf(path);
   // A directory that exists has a durable name or is the last one that an interrupted call created:
   // so only the name of `path` itself is synced if it exists.
-  if (!FileExists(parent)) TS_RETURN_IF_ERROR(CreateDirectories(parent));
+  TS_ASSIGN_OR_RETURN(const bool has_parent, FileExists(parent));
+  if (!has_parent) TS_RETURN_IF_ERROR(CreateDirectories(parent));
   std::error_code error;
   std::filesystem::create_directory(path, error);
   if (error) return FileError(error.value(), "mkdir", path);
