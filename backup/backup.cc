@@ -182,8 +182,10 @@ absl::Status Run::CopyFile(const std::string& source, const std::string& path) {
 // ---- the database
 
 absl::Status Run::CopyDatabase() {
-  if (!IsDirectory(options_.database)) return absl::OkStatus();
-  if (FileExists(options_.database + "/par.txt")) {
+  TS_ASSIGN_OR_RETURN(const bool has_database, IsDirectory(options_.database));
+  if (!has_database) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const bool is_segmented, FileExists(options_.database + "/par.txt"));
+  if (is_segmented) {
     return Unimplemented("{}: a database with par.txt is not backed up: its segments are elsewhere",
                          options_.database);
   }
@@ -207,7 +209,8 @@ absl::Status Run::CopyDomain(const std::string& name) {
   const std::string source = options_.database + "/" + name;
   const std::string path = fmt::format("{}/{}", kDatabase, name);
   const std::string checksums = source + std::string(disk::kDomainChecksumSuffix);
-  if (!FileExists(checksums)) return CopyFile(source, path);
+  TS_ASSIGN_OR_RETURN(const bool has_checksums, FileExists(checksums));
+  if (!has_checksums) return CopyFile(source, path);
   const std::string checksums_path = path + std::string(disk::kDomainChecksumSuffix);
   for (int i = 0; i < kTries; ++i) {
     TS_ASSIGN_OR_RETURN(const FileFacts before, FactsOf(checksums));
@@ -265,7 +268,8 @@ bool IsLogName(std::string_view name) {
 
 absl::Status Run::CopyLogs() {
   const std::string folder = options_.data + "/" + kLogFolder;
-  if (!IsDirectory(folder)) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const bool has_logs, IsDirectory(folder));
+  if (!has_logs) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(folder));
   for (const DirectoryEntry& entry : entries) {
     if (!entry.is_file || !IsLogName(entry.name)) continue;
@@ -282,7 +286,8 @@ absl::Status Run::CopyLog(const std::string& name) {
   const std::string state = wire::TplogStatePath(source);
   TS_ASSIGN_OR_RETURN(const FileFacts facts, FactsOf(source));
   // The state first: it may not say more than the log that follows has.
-  if (FileExists(state)) TS_RETURN_IF_ERROR(CopyFile(state, wire::TplogStatePath(path)));
+  TS_ASSIGN_OR_RETURN(const bool has_state, FileExists(state));
+  if (has_state) TS_RETURN_IF_ERROR(CopyFile(state, wire::TplogStatePath(path)));
   if (IsAsBefore(path, facts)) {
     Keep(path);
     if (Before(wire::TplogIndexPath(path)) != nullptr) Keep(wire::TplogIndexPath(path));

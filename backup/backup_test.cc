@@ -182,6 +182,18 @@ TEST_F(BackupTest, CopiesTablesAndDomainsOfADatabase) {
   EXPECT_EQ(FactsOf(restored + "/sym").value(), FactsOf(database + "/sym").value());
 }
 
+// Goal: a backup leaves nothing out because a file system cannot say whether it is there. Method:
+// links that lead to themselves.
+TEST_F(BackupTest, LeavesNothingOutThatItCannotLookFor) {
+  ASSERT_TRUE(BlockOf("feed").Add("trade", 3).AppendTo(*OpenWriter()).ok());
+  for (const std::string& name : {data_ + "/hdb", index_path_}) {
+    std::filesystem::remove(name);
+    std::filesystem::create_symlink(name, name);
+    EXPECT_THAT(Message(TryBackUp().status()), HasSubstr(name + ": stat: Too many")) << name;
+    std::filesystem::remove(name);
+  }
+}
+
 TEST_F(BackupTest, RefusesSegmentsAndASecondBackupAtTheSameTime) {
   std::filesystem::create_directories(data_ + "/hdb");
   disk::PutFile(data_ + "/hdb/par.txt", "/elsewhere\n");

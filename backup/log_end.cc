@@ -39,7 +39,8 @@ absl::StatusOr<LogEnd> FindLogEnd(const std::string& log) {
   LogEnd end{.log_bytes = facts.bytes};
   const std::string index = wire::TplogIndexPath(log);
   // A log without its whole header is one that is being created.
-  if (!FileExists(index) || facts.bytes < wire::kTplogHeaderBytes) return end;
+  TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(index));
+  if (!has_index || facts.bytes < wire::kTplogHeaderBytes) return end;
   absl::Status followed = Follow(index, facts.bytes, end);
   if (followed.ok()) return end;
   if (!absl::IsDataLoss(followed)) return followed;

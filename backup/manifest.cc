@@ -88,7 +88,8 @@ absl::StatusOr<std::string> BodyOf(const Json& json) {
 
 absl::StatusOr<std::optional<Manifest>> ReadManifest(const std::string& directory) {
   const std::string path = ManifestPath(directory);
-  if (!FileExists(path)) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path));
+  if (!is_there) return std::nullopt;
   TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path, kManifestBytesMax));
   absl::StatusOr<Manifest> manifest =
       Parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -44,15 +44,25 @@ absl::Status RestoreFiles(const std::string& source, const Manifest& manifest,
   return absl::OkStatus();
 }
 
+// Returns whether a directory is empty or does not exist.
+absl::StatusOr<bool> IsFree(const std::string& directory) {
+  TS_ASSIGN_OR_RETURN(const bool exists, FileExists(directory));
+  if (!exists) return true;
+  TS_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(directory));
+  if (!is_directory) return false;
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory));
+  return entries.empty();
+}
+
 }  // namespace
 
 absl::StatusOr<Manifest> Restore(const RestoreOptions& options) {
   TS_ASSIGN_OR_RETURN(Manifest manifest, Read(options.source));
-  std::error_code error;
-  if (std::filesystem::exists(options.data, error) &&
-      (!IsDirectory(options.data) || !std::filesystem::is_empty(options.data, error))) {
+  TS_ASSIGN_OR_RETURN(const bool is_free, IsFree(options.data));
+  if (!is_free) {
     return FailedPrecondition("{}: expected an empty or new directory", options.data);
   }
+  std::error_code error;
   std::string data = options.data;
   while (data.size() > 1 && data.ends_with('/')) data.pop_back();
   const std::string folder = data + ".restoring";

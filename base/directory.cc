@@ -46,9 +46,11 @@ absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& pat
   return entries;
 }
 
-bool IsDirectory(const std::string& path) {
+absl::StatusOr<bool> IsDirectory(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  if (::stat(path.c_str(), &status) == 0) return S_ISDIR(status.st_mode);
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return Annotate(ErrnoStatus(errno, "stat"), path);
 }
 
 absl::Status CheckReachable(const std::string& path) {

@@ -22,7 +22,9 @@ struct DirectoryEntry {
 // system does not report.
 absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& path);
 
-bool IsDirectory(const std::string& path);
+// Returns whether there is a directory, or a link to one, of that path. An error if the system
+// cannot tell, as in FileExists of base/file.h.
+absl::StatusOr<bool> IsDirectory(const std::string& path);
 
 // Returns why an entry is neither a file nor a directory: a link with a missing target (such as an
 // unmounted disk) or to itself, a device, or a pipe. OK if it is one of them after all.

@@ -27,8 +27,12 @@ TEST(ListDirectory, TellsDirectoriesFilesAndTheRestApartByName) {
     text += entry.name + (entry.is_directory ? "/ " : entry.is_file ? " " : "? ");
   }
   EXPECT_EQ(text, "a b/ dangling? link/ pipe? ");
-  EXPECT_TRUE(IsDirectory(root / "link"));
-  EXPECT_FALSE(IsDirectory(root / "a"));
+  EXPECT_TRUE(*IsDirectory(root / "link"));
+  EXPECT_FALSE(*IsDirectory(root / "a"));
+  EXPECT_FALSE(*IsDirectory(root / "a/b"));
+  EXPECT_FALSE(*IsDirectory(root / "none"));
+  std::filesystem::create_symlink("loop", root / "loop");
+  EXPECT_FALSE(IsDirectory(root / "loop").ok());
   std::filesystem::remove_all(root);
   EXPECT_EQ(ListDirectory(root).status().code(), absl::StatusCode::kNotFound);
 }

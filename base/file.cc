@@ -212,9 +212,11 @@ absl::StatusOr<bool> File::IsLockedByAnother() const {
   return lock.l_type != F_UNLCK;
 }
 
-bool FileExists(const std::string& path) {
+absl::StatusOr<bool> FileExists(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0;
+  if (::stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return FileError(errno, "stat", path);
 }
 
 absl::Status CreateDirectories(const std::string& path) {
@@ -222,7 +224,8 @@ absl::Status CreateDirectories(const std::string& path) {
   const std::string parent = DirectoryOf(path);
   // A call that was interrupted may have left one directory whose name is not durable: the deepest
   // one that exists. So the recursion ends there, not above it, and that name is synced as well.
-  if (!FileExists(path)) TS_RETURN_IF_ERROR(CreateDirectories(parent));
+  TS_ASSIGN_OR_RETURN(const bool exists, FileExists(path));
+  if (!exists) TS_RETURN_IF_ERROR(CreateDirectories(parent));
   std::error_code error;
   std::filesystem::create_directory(path, error);
   if (error) return FileError(error.value(), "mkdir", path);

@@ -93,7 +93,10 @@ class File {
   std::string path_;
 };
 
-bool FileExists(const std::string& path);
+// Returns whether there is a file, directory or other entry of that path; a link to nothing is
+// none. An error if the system cannot tell, for example because a disk fails (EIO) or this user may
+// not search the directory: callers that create files must not take that for a missing one.
+absl::StatusOr<bool> FileExists(const std::string& path);
 
 // Creates a directory and its parents, like mkdir -p. When it returns, the names of the directories
 // that it created are durable, and so is the name of the deepest one that existed: an earlier call

@@ -167,8 +167,20 @@ TEST_F(FileTest, RenamesOverWhatIsThere) {
   ASSERT_TRUE(File::OpenOrCreate(Path("new")).value().WriteAt(0, AsBytes("new")).ok());
   EXPECT_TRUE(RenameReplacing(Path("new"), Path("old")).ok());
   EXPECT_EQ(Content("old"), "new");
-  EXPECT_FALSE(FileExists(Path("new")));
+  EXPECT_FALSE(*FileExists(Path("new")));
   EXPECT_FALSE(RenameReplacing(Path("new"), Path("old")).ok());
+}
+
+TEST_F(FileTest, ExistsOrNotOrCannotBeLookedUp) {
+  ASSERT_TRUE(File::OpenOrCreate(Path("a")).ok());
+  EXPECT_TRUE(*FileExists(Path("a")));
+  EXPECT_FALSE(*FileExists(Path("b")));
+  EXPECT_FALSE(*FileExists(Path("a/below a file")));
+  std::filesystem::create_symlink(Path("b"), Path("to nothing"));
+  EXPECT_FALSE(*FileExists(Path("to nothing")));
+  std::filesystem::create_symlink("loop", Path("loop"));
+  const absl::Status unknown = FileExists(Path("loop")).status();
+  EXPECT_EQ(Message(unknown), Path("loop") + ": stat: Too many levels of symbolic links");
 }
 
 TEST_F(FileTest, MakesDirectoriesAndKnowsTheOneOfAPath) {

@@ -124,7 +124,8 @@ absl::Status CheckResults(const HdbBenchOptions& options) {
   if (options.results.empty()) return absl::OkStatus();
   for (const size_t processes : options.processes) {
     const std::string config = ResultsOf(options, processes) + "/config.yaml";
-    if (FileExists(config)) return InvalidArgument("{}: has results of an earlier run", config);
+    TS_ASSIGN_OR_RETURN(const bool has_results, FileExists(config));
+    if (has_results) return InvalidArgument("{}: has results of an earlier run", config);
     TS_RETURN_IF_ERROR(CreateDirectories(ResultsOf(options, processes)));
   }
   return absl::OkStatus();

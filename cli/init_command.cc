@@ -83,7 +83,9 @@ absl::Status Write(const InitOptions& options, std::string_view text, mode_t mod
 
 // Creates the users file with a first user, who may do everything, if there is none.
 absl::Status EnsureUsers(const std::string& users, bool asks) {
-  if (users.empty() || FileExists(users)) return absl::OkStatus();
+  if (users.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const bool has_users, FileExists(users));
+  if (has_users) return absl::OkStatus();
   if (!asks) {
     return NotFound(
         "{}: there is no users file; first run: tickstack user add NAME --users {} "

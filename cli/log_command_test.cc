@@ -154,7 +154,7 @@ TEST_F(LogCommandTest, RepairCutsAndSaysWhereTheRestIs) {
   EXPECT_EQ(Repair(true), 0);
   const auto report = nlohmann::json::parse(out_);
   EXPECT_EQ(report["messages"], 2);
-  EXPECT_TRUE(FileExists(report["cut_path"].get<std::string>()));
+  EXPECT_TRUE(*FileExists(report["cut_path"].get<std::string>()));
   EXPECT_EQ(Check(), 0);
   EXPECT_EQ(Repair(), 0);
   EXPECT_NE(out_.find("no damage found; nothing was changed"), std::string::npos) << out_;

@@ -93,7 +93,7 @@ absl::StatusOr<TopPlan> PlanOfStack(const TopOptions& options) {
 
 absl::StatusOr<TopPlan> PlanOf(const TopOptions& options) {
   const bool is_address =
-      options.target.find(':') != std::string::npos && !FileExists(options.target);
+      options.target.find(':') != std::string::npos && !FileExists(options.target).value_or(false);
   return is_address ? PlanOfAddresses(options) : PlanOfStack(options);
 }
 

@@ -83,8 +83,9 @@ class ChecksumWriting {
     std::vector<std::string> files = {".d"};
     for (const std::string& name : names) {
       files.push_back(name);
-      for (std::string companion = name + kCompanionSuffix; FileExists(directory + "/" + companion);
-           companion += kCompanionSuffix) {
+      for (std::string companion = name + kCompanionSuffix;; companion += kCompanionSuffix) {
+        TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(directory + "/" + companion));
+        if (!is_there) break;
         files.push_back(companion);
       }
     }
@@ -130,7 +131,8 @@ absl::StatusOr<ChecksumsWritten> WriteChecksums(const std::string& directory,
                                                 const ChecksumWriterOptions& options,
                                                 const Storage& storage) {
   ChecksumWriting writing(options, storage);
-  if (FileExists(directory + "/.d")) {
+  TS_ASSIGN_OR_RETURN(const bool is_table, FileExists(directory + "/.d"));
+  if (is_table) {
     writing.Table(directory);
     return std::move(writing).Finish();
   }
@@ -139,8 +141,9 @@ absl::StatusOr<ChecksumsWritten> WriteChecksums(const std::string& directory,
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> root, ListDirectory(directory));
   for (const DirectoryEntry& entry : root) {
     const std::string path = directory + "/" + entry.name;
-    const bool is_domain = database->domains()->Find(entry.name) != nullptr ||
-                           FileExists(path + std::string(kDomainChecksumSuffix));
+    TS_ASSIGN_OR_RETURN(const bool has_checksums,
+                        FileExists(path + std::string(kDomainChecksumSuffix)));
+    const bool is_domain = database->domains()->Find(entry.name) != nullptr || has_checksums;
     if (entry.is_file && is_domain) writing.Domain(path);
   }
   for (const Partition& partition : database->partitions()) {
@@ -148,7 +151,8 @@ absl::StatusOr<ChecksumsWritten> WriteChecksums(const std::string& directory,
                         ListDirectory(partition.directory));
     for (const DirectoryEntry& table : tables) {
       const std::string path = partition.directory + "/" + table.name;
-      if (table.is_directory && FileExists(path + "/.d")) writing.Table(path);
+      TS_ASSIGN_OR_RETURN(const bool has_columns, FileExists(path + "/.d"));
+      if (table.is_directory && has_columns) writing.Table(path);
     }
   }
   for (const Database::RootTable& table : database->splayed_tables()) {

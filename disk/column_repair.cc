@@ -47,7 +47,8 @@ absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& option
     return NotFound("{}: no partition {}", options.database, FormatDate(date));
   }
   const std::string directory = fmt::format("{}/{}", partition, name);
-  if (!IsDirectory(directory)) return NotFound("{}: no such table in the partition", directory);
+  TS_ASSIGN_OR_RETURN(const bool has_table, IsDirectory(directory));
+  if (!has_table) return NotFound("{}: no such table in the partition", directory);
   const std::string checksum_path = fmt::format("{}/{}", directory, kChecksumName);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums,
                       ChecksumFile::Open(checksum_path));

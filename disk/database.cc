@@ -38,7 +38,9 @@ enum class RootFileKind { kDomain, kValue, kForeign };
 
 absl::StatusOr<RootFileKind> KindOf(const std::string& path) {
   // Only domains have checksums in the root. A damaged one must not pass for another kind of file.
-  if (FileExists(path + std::string(kDomainChecksumSuffix))) return RootFileKind::kDomain;
+  TS_ASSIGN_OR_RETURN(const bool has_checksums,
+                      FileExists(path + std::string(kDomainChecksumSuffix)));
+  if (has_checksums) return RootFileKind::kDomain;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file->Head());
   if (HoldsNames(head)) return RootFileKind::kDomain;
@@ -87,7 +89,8 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
     const bool has_entry = ::lstat(directory.c_str(), &status) == 0 || errno != ENOENT;
     if (has_entry) TS_RETURN_IF_ERROR(CheckReachable(directory));
     if (has_entry || table.status().code() != absl::StatusCode::kNotFound) return table.status();
-    if (!IsDirectory(partitions_[partition].directory)) {
+    TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(partitions_[partition].directory));
+    if (!is_there) {
       return NotFound(
           "{}: directory not found: it was moved or unmounted after the database was loaded",
           partitions_[partition].directory);
@@ -108,7 +111,10 @@ absl::Status PartitionedTable::CheckNames(const SplayedTable& part) const {
     if (part.Find(column.name) >= 0) continue;
     const std::string path = part.directory() + "/" + column.name;
     struct stat status{};
-    if (::lstat(path.c_str(), &status) != 0) continue;
+    if (::lstat(path.c_str(), &status) != 0) {
+      if (errno == ENOENT) continue;
+      return Annotate(ErrnoStatus(errno, "lstat"), path);
+    }
     return DataLoss("{}/.d: does not name column {}, whose file is there", part.directory(),
                     column.name);
   }
@@ -211,7 +217,10 @@ absl::Status Database::ReadRoot(const Options& options) {
     if (!entry.is_directory || IsIgnored(entry.name)) continue;
     const std::string path = root_ + "/" + entry.name;
     if (std::ranges::find(segments_, path) != segments_.end()) continue;
-    if (FileExists(path + "/.d")) {
+    const absl::StatusOr<bool> has_columns = FileExists(path + "/.d");
+    if (!has_columns.ok()) {
+      problems_.emplace_back(Message(has_columns.status()));
+    } else if (*has_columns) {
       absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
           SplayedTable::Open(path, domains_);
       if (table.ok()) {

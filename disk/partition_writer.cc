@@ -257,7 +257,9 @@ absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date)
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> segments, Segments(database));
   const auto lines = static_cast<int64_t>(segments.size());
   const std::string& segment = segments[static_cast<size_t>(((date % lines) + lines) % lines)];
-  if (segment == database || IsDirectory(segment)) return segment;
+  if (segment == database) return segment;
+  TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(segment));
+  if (is_there) return segment;
   return NotFound("{}: a segment of {}/par.txt, expected a folder", segment, database);
 }
 
@@ -269,7 +271,8 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
   for (const std::string& each : {name, NameWhileMoved(name), name}) {
     for (const std::string& segment : segments) {
       std::string path = fmt::format("{}/{}", segment, each);
-      if (FileExists(path)) return path;
+      TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path));
+      if (is_there) return path;
     }
   }
   return std::string();

@@ -235,7 +235,7 @@ TEST(PartitionWriter, WritesWhatKdbWantsOfEmptyTables) {
   EXPECT_EQ(FileBytes(table + "sym").size(), 4176u);
   EXPECT_EQ(FileBytes(table + "price").size(), 16u);
   EXPECT_EQ(FileBytes(table + "note"), std::string("\xff\x01\0\0\0\0\0\0", 8));
-  EXPECT_FALSE(FileExists(folder / "db/sym"));
+  EXPECT_FALSE(*FileExists(folder / "db/sym"));
   WorkerPool none(0);
   const absl::StatusOr<DatabaseCheck> check = CheckDatabase(folder / "db", none);
   ASSERT_TRUE(check.ok()) << check.status();
@@ -327,6 +327,22 @@ TEST(PartitionWriter, GivesEachSegmentOfParTxtItsDates) {
   EXPECT_TRUE(absl::IsInvalidArgument(twice)) << twice;
   EXPECT_THAT(std::string(Message(twice)),
               HasSubstr("par.txt: line 1 (one) and line 3 (again) are the same directory"));
+}
+
+// Goal: a day is not written a second time, or beside its segments, because a file system cannot
+// say whether a path exists. Method: links that lead to themselves, which cannot be looked up.
+TEST(PartitionWriter, WritesNothingWhereItCannotLook) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "db");
+  std::filesystem::create_symlink("2020.03.09", folder / "db/2020.03.09");
+  EXPECT_THAT(Message(FindPartition(folder / "db", *ParseDate("2020.03.09")).status()),
+              HasSubstr("/db/2020.03.09: stat: Too many"));
+  std::filesystem::create_symlink("segment", folder / "segment");
+  PutFile(folder / "db/par.txt", folder / "segment\n");
+  EXPECT_THAT(Message(SegmentOf(folder / "db", 0).status()), HasSubstr("/segment: stat: Too many"));
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_THAT(Message(SegmentOf(folder / "loop", 0).status()),
+              HasSubstr("/par.txt: lstat: Too many"));
 }
 
 TEST(PartitionWriter, NumbersNamesThatTheDatabaseHasAsItDoes) {

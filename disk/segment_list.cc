@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -23,9 +24,13 @@ struct SeenLine {
 
 // Identifies the directory that a path leads to, whatever its name; nullopt: none.
 using DirectoryId = std::pair<dev_t, ino_t>;
-std::optional<DirectoryId> IdOfDirectory(const std::string& path) {
+absl::StatusOr<std::optional<DirectoryId>> IdOfDirectory(const std::string& path) {
   struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    return Annotate(ErrnoStatus(errno, "stat"), path);
+  }
+  if (!S_ISDIR(status.st_mode)) return std::nullopt;
   return DirectoryId(status.st_dev, status.st_ino);
 }
 
@@ -35,7 +40,10 @@ absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
     const std::string& database) {
   const std::string path = database + "/par.txt";
   struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    return Annotate(ErrnoStatus(errno, "lstat"), path);
+  }
   TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path, kSegmentListBytesMax));
   std::vector<SegmentLine> lines;
   std::map<DirectoryId, SeenLine> seen;
@@ -49,7 +57,7 @@ absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
     if (text.empty()) continue;
     SegmentLine& line = lines.emplace_back();
     line.path = text.starts_with('/') ? std::string(text) : fmt::format("{}/{}", database, text);
-    const std::optional<DirectoryId> id = IdOfDirectory(line.path);
+    TS_ASSIGN_OR_RETURN(const std::optional<DirectoryId> id, IdOfDirectory(line.path));
     if (!id) {
       line.status = NotFound("{}: {}: no such directory", path, line.path);
       continue;

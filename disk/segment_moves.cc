@@ -182,7 +182,8 @@ std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments) {
 
 absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
   const std::string from = move.from + "/" + move.name, to = move.to + "/" + move.name;
-  if (FileExists(to)) return FailedPrecondition("{}: there is one already", to);
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(to));
+  if (is_there) return FailedPrecondition("{}: there is one already", to);
   const std::string moving = Marked(move.to, kMoving, move.name);
   const std::string moved = Marked(move.from, kMoved, move.name);
   TS_RETURN_IF_ERROR(storage.Remove(moving));
@@ -236,14 +237,17 @@ absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const 
   const absl::Status ended =
       each_marked(kMoved, [&](const std::string& from, const std::string& name) -> absl::Status {
         const std::string moved = Marked(from, kMoved, name);
-        const auto to = std::ranges::find_if(segments, [&](const std::string& segment) {
-          return FileExists(Marked(segment, kMoving, name));
-        });
+        auto to = segments.begin();
+        for (; to != segments.end(); ++to) {
+          TS_ASSIGN_OR_RETURN(const bool is_copy, FileExists(Marked(*to, kMoving, name)));
+          if (is_copy) break;
+        }
         if (to == segments.end()) return storage.Remove(moved);  // The copy has its name.
         const std::string moving = Marked(*to, kMoving, name);
         for (const std::string& segment : {*to, from}) {
           const std::string again = segment + "/" + name;
-          if (!FileExists(again)) continue;
+          TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(again));
+          if (!is_there) continue;
           return FailedPrecondition(
               "{}: written again while a move of it waited to be ended; keep this one: remove {} "
               "and {}; or keep the moved one: remove this one, and balance with --move again",

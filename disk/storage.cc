@@ -19,7 +19,8 @@ absl::Status Storage::MakeDirectory(const std::string& path) const {
 }
 
 absl::Status Storage::MakeDurableDirectory(const std::string& path) const {
-  if (!FileExists(path)) TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path));
+  if (!is_there) TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
   return CreateDirectories(path);
 }
 

@@ -41,7 +41,8 @@ absl::StatusOr<std::unique_ptr<SymbolFileWriter>> SymbolFileWriter::Open(
 }
 
 absl::Status SymbolFileWriter::Read() {
-  if (!FileExists(path_)) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path_));
+  if (!is_there) return absl::OkStatus();  // The first names create it.
   TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path_, kBytesMax));
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums,
                       ChecksumFile::Open(path_ + std::string(kDomainChecksumSuffix)));

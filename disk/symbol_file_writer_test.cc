@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/status.h"
 #include "disk/partition_testing.h"
 #include "table/types.h"
 
@@ -100,6 +103,15 @@ TEST(SymbolFileWriter, HasOneWriterAtATime) {
       SymbolFileWriter::Open(folder.path(), Storage());
   ASSERT_TRUE(first.ok());
   EXPECT_TRUE(absl::IsUnavailable(SymbolFileWriter::Open(folder.path(), Storage()).status()));
+}
+
+// Goal: names of past days are not lost because a file system cannot say whether there is a sym
+// file. Method: a link that leads to itself, which cannot be looked up either.
+TEST(SymbolFileWriter, MakesNoNewFileIfItCannotLookForTheOldOne) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("sym", folder / "sym");
+  EXPECT_THAT(Message(NumbersIn(folder, {"a"}).status()), HasSubstr("/sym: stat: Too many"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "sym"));
 }
 
 TEST(SymbolFileWriter, SaysWhatItFoundInsteadOfNames) {

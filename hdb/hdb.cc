@@ -61,8 +61,11 @@ void LoadedDatabase::FindLayoutProblems(const disk::PartitionedTable& table) con
       if (!part.ok() || *part == nullptr) continue;
       for (const std::string& column : (*part)->column_names()) {
         const std::string path = (*part)->directory() + "/" + column;
-        if (FileExists(path)) continue;
-        layout_problems_.push_back(path + ": no such file, which .d names");
+        const absl::StatusOr<bool> is_there = FileExists(path);
+        if (!is_there.ok()) layout_problems_.emplace_back(Message(is_there.status()));
+        if (!is_there.value_or(true)) {
+          layout_problems_.push_back(path + ": no such file, which .d names");
+        }
       }
     }
     if (exists && !has) {
@@ -84,7 +87,9 @@ void LoadedDatabase::FindLostTables() const {
     for (const DirectoryEntry& entry : *entries) {
       const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
       if (entry.is_file || ignored || tables_.contains(entry.name)) continue;
-      if (!FileExists(fmt::format("{}/{}/.d", partition.directory, entry.name))) continue;
+      const absl::StatusOr<bool> has_columns =
+          FileExists(fmt::format("{}/{}/.d", partition.directory, entry.name));
+      if (!has_columns.value_or(false)) continue;  // Queries report an error.
       lost[entry.name] = partition.directory;
     }
   }

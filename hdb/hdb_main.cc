@@ -24,7 +24,7 @@ absl::Status Run(HdbMainOptions options) {
   // Goes on without a database, so that nobody gets answers that miss days. A later reload finds
   // what was missing, for example a segment that was not mounted yet.
   if (const absl::Status loaded = hdb.Reload(); !loaded.ok()) {
-    if (FileExists(options.database)) {
+    if (FileExists(options.database).value_or(true)) {
       LogError("database not loaded root={} error=\"{}\"", options.database, Message(loaded));
     } else {
       // There is no directory before the first day ends, or if the path is mistyped.

@@ -74,7 +74,7 @@ serve::ProcessStatusOptions StatusOf(const HdbMainOptions& options, HdbEnvironme
               [database = options.database](const serve::StatusFacts& facts,
                                             const serve::HealthLimits&) {
                 // There is no database before the first day has ended.
-                return FileExists(database) ? ReasonsOf(facts) : serve::Reasons();
+                return FileExists(database).value_or(true) ? ReasonsOf(facts) : serve::Reasons();
               },
           .disks = {{"database", options.database, false}},
           .limits = options.health};

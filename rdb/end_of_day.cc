@@ -330,8 +330,8 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
       !same.ok()) {
     unverified_.insert(log.date);
-    Block(log.date, std::nullopt, stamp, MismatchError(same, "its log"));
-    return;
+    if (absl::IsInternal(same)) return Postpone(log.date, same);
+    return Block(log.date, std::nullopt, stamp, MismatchError(same, "its log"));
   }
   compared_.insert(log.date);
   newest_ = std::max(newest_.value_or(log.date), log.date);
@@ -361,8 +361,19 @@ std::string EndOfDay::StampOf(int32_t date) const {
 void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stamp,
                      const absl::Status& why) {
   CountError("day not written, operator action required", date, why);
-  blocked_.push_back({date, std::move(day), std::move(stamp),
-                      fmt::format("{}: {}", FormatDate(date), Message(why))});
+  AddBlocked({date, std::move(day), std::move(stamp), std::string(Message(why))});
+}
+
+// Leaves a past day for the next retry after a system call failed. Does not hold up other days: a
+// bad sector in one old log must not keep all later days in memory.
+void EndOfDay::Postpone(int32_t date, const absl::Status& why) {
+  CountError("past day not written yet, trying again", date, why);
+  AddBlocked({date, std::nullopt, /*stamp=*/"", std::string(Message(why))});
+}
+
+void EndOfDay::AddBlocked(Blocked blocked) {
+  blocked.why = fmt::format("{}: {}", FormatDate(blocked.date), blocked.why);
+  blocked_.push_back(std::move(blocked));
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
   PublishBlocked();
 }
@@ -438,6 +449,8 @@ absl::Status EndOfDay::WritePastLogs() {
       Block(log.date, std::nullopt, stamp, WaitsForLog(written, {}, log.path));
     } else if (IsFinal(written)) {
       Block(log.date, std::nullopt, stamp, written);
+    } else if (absl::IsInternal(written)) {
+      Postpone(log.date, written);
     } else {
       return Annotate(written, FormatDate(log.date));
     }

@@ -140,6 +140,8 @@ class EndOfDay final : public DayKeeper {
   void CompareWithLog(const std::string& partition, const DayLog& log);
   std::string StampOf(int32_t date) const;
   void Block(int32_t date, std::optional<EndedDay> day, std::string stamp, const absl::Status& why);
+  void Postpone(int32_t date, const absl::Status& why);
+  void AddBlocked(Blocked blocked);
   void RetryBlocked();
   bool IsBlocked(int32_t date) const;
   void PublishBlocked();

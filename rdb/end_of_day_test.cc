@@ -313,6 +313,43 @@ TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
 }
 
+// Goal: one old log on a failing disk does not keep later days in memory, and its day is written
+// once it can be read. Method: an index that cannot be looked up, as it is a link to itself.
+TEST_F(EndOfDayTest, GoesOnWithLaterDaysWhileALogCannotBeRead) {
+  const Logs logs = LogsOfDays(3);
+  const std::string index = logs.PathOf(kDate) + ".idx";
+  std::filesystem::create_symlink(index, index);
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 2));
+  ASSERT_TRUE(Until([&] { return !Written(kDate + 1).empty(); }));
+  EXPECT_EQ(Written(kDate + 1), Numbers((kDate + 1) * 100, (kDate + 1) * 100 + 10));
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(stack.rdb().blocked_day()->date, kDate);
+  std::filesystem::remove(index);
+  ASSERT_TRUE(Until([&] { return !Written(kDate).empty(); }));
+  EXPECT_EQ(Written(kDate), Numbers(kDate * 100, kDate * 100 + 10));
+  ASSERT_TRUE(Until([&] { return !stack.rdb().blocked_day().has_value(); }));
+}
+
+// Goal: operators are not told to move a partition away because its log cannot be read. Method: as
+// above, with the partition written.
+TEST_F(EndOfDayTest, LooksAgainAtAPartitionWhoseLogCannotBeRead) {
+  const Logs logs = LogsOfOnePastDay();
+  {
+    Stack stack(options_);
+    stack.GoLive(logs.PathOf(kDate + 1));
+    ASSERT_TRUE(stack.Finish());
+  }
+  const std::string index = logs.PathOf(kDate) + ".idx";
+  std::filesystem::create_symlink(index, index);
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(Until([&] { return stack.rdb().blocked_day().has_value(); }));
+  EXPECT_THAT(stack.rdb().blocked_day()->why, testing::Not(testing::HasSubstr("move")));
+  std::filesystem::remove(index);
+  ASSERT_TRUE(Until([&] { return !stack.rdb().blocked_day().has_value(); }));
+}
+
 // Goal: a past day is written with all of its tables or not at all, because a table that a
 // partition lacks is not added later. Method: the tickerplant lost a table, and has it again later.
 TEST_F(EndOfDayTest, WritesNoPastDayWithoutATableOfItsLog) {

@@ -84,6 +84,20 @@ TEST(DayClock, DatesAscendAndRollsAreTheirFirstInstants) {
   }
 }
 
+TEST(DayClock, CountsLeapDaysAndTheEndsOfYears) {
+  const DayClock clock = *DayClock::Create("UTC", 0, std::nullopt);
+  constexpr const char* kDays[][2] = {{"2019.12.31", "2020.01.01"}, {"2020.12.31", "2021.01.01"},
+                                      {"2020.02.28", "2020.02.29"}, {"2020.02.29", "2020.03.01"},
+                                      {"2021.02.28", "2021.03.01"}, {"2000.02.29", "2000.03.01"},
+                                      {"2100.02.28", "2100.03.01"}};
+  for (const auto& [day, next] : kDays) {
+    SCOPED_TRACE(day);
+    const int64_t roll_ns = clock.NextRollAfter(*ParseDate(day) * kNsPerDay);
+    EXPECT_EQ(FormatDate(clock.DateAt(roll_ns - 1)), day);
+    EXPECT_EQ(FormatDate(clock.DateAt(roll_ns)), next);
+  }
+}
+
 TEST(DayClock, NeverEndsAFixedDay) {
   const DayClock clock = *DayClock::Create("UTC", 0, DaysFromCivil(2013, 10, 7));
   EXPECT_EQ(clock.DateAt(At(2026, 1, 1, 0)), DaysFromCivil(2013, 10, 7));

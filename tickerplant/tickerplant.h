@@ -171,7 +171,7 @@ class Tickerplant {
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
   std::string LogPath(int32_t date) const;
-  std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
+  absl::StatusOr<std::optional<int32_t>> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
   absl::StatusOr<int32_t> DayToOpen() const;
   absl::StatusOr<StringMap<wire::TableRows>> SettleLogBefore(int32_t date);

@@ -1,9 +1,11 @@
 // The part of the state that chooses, repairs and opens the day's log.
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
+#include <vector>
 
+#include "base/directory.h"
+#include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "tickerplant/opened_log.h"
@@ -23,7 +25,8 @@ absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   if (!day_.is_fixed()) {
     // A day that was ended by request before its time stays ended: the newest log is the current
     // one.
-    today = std::max(today, NewestLog().value_or(INT32_MIN));
+    TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestLog());
+    today = std::max(today, newest.value_or(INT32_MIN));
   }
   TS_ASSIGN_OR_RETURN(today, FirstDayNotEnded(today));
   if (!day_.is_fixed() && today > clock_date + 1) {
@@ -45,15 +48,17 @@ std::string Tickerplant::LogPath(int32_t date) const {
   return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
 }
 
-// Returns the date of the newest log before `before`.
-std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
+// Returns the date of the newest log before `before`; nullopt if there is none. An error if the
+// directory cannot be read: without its logs, feeds would number their rows from 0 again.
+absl::StatusOr<std::optional<int32_t>> Tickerplant::NewestLog(int32_t before) const {
+  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(options_.log_directory);
+  if (absl::IsNotFound(entries.status())) return std::nullopt;
+  TS_RETURN_IF_ERROR(entries.status());
   std::optional<int32_t> newest;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.log_directory, ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.substr(0, options_.log_name.size()) != options_.log_name) continue;
+  for (const DirectoryEntry& entry : *entries) {
+    if (!entry.name.starts_with(options_.log_name)) continue;
     const std::optional<int32_t> found =
-        ParseDate(std::string_view(name).substr(options_.log_name.size()));
+        ParseDate(std::string_view(entry.name).substr(options_.log_name.size()));
     if (found && *found < before) newest = std::max(newest.value_or(*found), *found);
   }
   return newest;
@@ -84,13 +89,17 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 // An error of the disk may pass, so it is tried again. If it does not, today's log continues if it
 // has messages. Without any, its numbers may be those of an attempt that failed, so this fails.
 absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
-  std::error_code absent;
-  const auto bytes = std::filesystem::file_size(LogPath(date), absent);
+  const absl::StatusOr<File> today = File::OpenForReading(LogPath(date));
+  if (!today.ok() && !absl::IsNotFound(today.status())) return today.status();
+  uint64_t bytes = 0;
+  if (today.ok()) {
+    TS_ASSIGN_OR_RETURN(bytes, today->Bytes());
+  }
   // A log without messages may be of an attempt to begin the day that failed, after which the log
   // before it continued.
-  const bool has_header = !absent && bytes >= wire::kTplogHeaderBytes;
+  const bool has_header = bytes >= wire::kTplogHeaderBytes;
   const bool is_begun = has_header && bytes > wire::kTplogHeaderBytes;
-  const std::optional<int32_t> newest = NewestLog(date);
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestLog(date));
   if (!newest) return StringMap<wire::TableRows>();
   const std::string path = LogPath(*newest);
   const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
@@ -102,6 +111,8 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
       wire::TplogWriter::Open(path, options_.log);
   for (int i = 1; i < kTries && !log.ok() && !absl::IsDataLoss(log.status()); ++i) {
+    LogWarn("log of a past day not opened, trying again path={} error=\"{}\"", path,
+            Message(log.status()));
     log = wire::TplogWriter::Open(path, options_.log);
   }
   if (!log.ok()) {

@@ -500,6 +500,17 @@ TEST_F(TickerplantTest, RemembersFeedsWhenItWasDownOverMidnight) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
 }
 
+// Goal: feeds do not number their rows from 0 again because the directory of the logs cannot be
+// read. Method: the directory is a link that leads to itself.
+TEST_F(TickerplantTest, DoesNotStartIfItCannotLookForLogs) {
+  std::filesystem::create_symlink(directory_, directory_);
+  TickerplantOptions options;
+  options.log_directory = directory_;
+  const absl::StatusOr<std::string> log =
+      Tickerplant::LogToOpen(options, *DayClock::Create("UTC", 0, std::nullopt), &clock_);
+  EXPECT_THAT(Message(log.status()), HasSubstr("opendir: Too many levels of symbolic links"));
+}
+
 TEST_F(TickerplantTest, DoesNotRollAgainWhenTheClockIsSetBack) {
   Open();
   clock_.Advance(kNsPerDay);

@@ -75,8 +75,8 @@ void Check::TakeCounted(uint64_t end_offset) {
 
 absl::Status Check::CheckIndexed() {
   const std::string path = TplogIndexPath(log_.path());
-  if (!FileExists(path)) return absl::OkStatus();
-  report_.indexed = true;
+  TS_ASSIGN_OR_RETURN(report_.indexed, FileExists(path));
+  if (!report_.indexed) return absl::OkStatus();
   absl::StatusOr<TplogIndexReader> index = TplogIndexReader::Open(path);
   if (!index.ok()) {
     Report(Kind::kIndexDamaged, 0, std::string(Message(index.status())));
@@ -282,7 +282,8 @@ absl::StatusOr<TableRows> CountTplogRows(const std::string& path) {
 }
 
 absl::StatusOr<uint64_t> MessagesIndexed(const std::string& path) {
-  if (!FileExists(TplogIndexPath(path))) return 0;
+  TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(TplogIndexPath(path)));
+  if (!has_index) return 0;
   TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(TplogIndexPath(path)));
   uint64_t before_last = 0, messages = 0;
   while (true) {

@@ -306,7 +306,8 @@ absl::StatusOr<std::unique_ptr<TplogReader>> TplogReader::Open(std::string path,
   TS_ASSIGN_OR_RETURN(File log, File::OpenForReading(path));
   TS_RETURN_IF_ERROR(CheckTplogHeader(log));
   std::optional<TplogIndexReader> index;
-  if (options.use_index && FileExists(TplogIndexPath(path))) {
+  TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(TplogIndexPath(path)));
+  if (options.use_index && has_index) {
     TS_ASSIGN_OR_RETURN(index, TplogIndexReader::Open(TplogIndexPath(path)));
   }
   auto state = std::make_unique<State>(std::make_shared<const File>(std::move(log)),

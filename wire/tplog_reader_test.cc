@@ -7,13 +7,16 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "tests/support/fixtures.h"
+#include "wire/tplog_check.h"
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_index.h"
 #include "wire/tplog_scanner.h"
@@ -254,6 +257,21 @@ TEST_F(TplogReaderTest, AnIndexOfAnotherLogIsDamage) {
 
 // Goal: a reader beside a live writer sees every message once, in order, and only whole ones.
 // Method: another thread appends 4,000 blocks, some of them large, while this one reads.
+// Goal: if a file system cannot say whether a log has an index, the log is not read without its
+// checksums, and no new index is written, which would not know the feeds. Method: the index is a
+// link that leads to itself.
+TEST_F(TplogReaderTest, AnIndexThatCannotBeLookedForIsAnError) {
+  WriteSome();
+  std::filesystem::remove(index_path_);
+  std::filesystem::create_symlink(index_path_, index_path_);
+  const std::string error = index_path_ + ": stat: Too many levels of symbolic links";
+  EXPECT_EQ(Message(TplogReader::Open(path_).status()), error);
+  EXPECT_EQ(Message(TplogWriter::Open(path_, {}).status()), error);
+  EXPECT_EQ(Message(CheckTplog(path_).status()), error);
+  EXPECT_EQ(Message(MessagesIndexed(path_).status()), error);
+  EXPECT_TRUE(std::filesystem::is_symlink(index_path_));
+}
+
 TEST_F(TplogReaderTest, FollowsALiveWriter) {
   constexpr int kBlocks = 4000;
   const auto writer = OpenWriter();

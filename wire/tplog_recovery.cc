@@ -100,7 +100,8 @@ absl::Status Recovery::OpenLog() {
   if (log_bytes_ == kTplogHeaderBytes && !CheckTplogHeader(out_.log).ok()) return CreateLog();
 
   TS_RETURN_IF_ERROR(CheckTplogHeader(out_.log));
-  if (!FileExists(index_path_)) {
+  TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(index_path_));
+  if (!has_index) {
     out_.recovery.index_created = true;
     return CreateIndex();
   }
@@ -132,7 +133,7 @@ absl::Status Recovery::CreateLog() {
   const bool is_zeros =
       std::ranges::all_of(found.span(), [](std::byte b) { return b == std::byte{0}; });
   if (!is_header && !is_zeros) return CheckTplogHeader(out_.log);
-  bool has_index = FileExists(index_path_);
+  TS_ASSIGN_OR_RETURN(bool has_index, FileExists(index_path_));
   if (has_index) {
     TS_ASSIGN_OR_RETURN(const bool has_blocks, IndexHasBlocks());
     if (has_blocks) {
@@ -190,7 +191,7 @@ absl::Status Recovery::ReadState() {
   if (!absl::IsDataLoss(state.status())) return state.status();
   // Sets the file aside, and treats the log as one that a power cut may have hit.
   const std::string state_path = TplogStatePath(path_);
-  const std::string kept = CutPath(state_path, 0);
+  TS_ASSIGN_OR_RETURN(const std::string kept, CutPath(state_path, 0));
   TS_RETURN_IF_ERROR(RenameReplacing(state_path, kept));
   LogError("state of the log is not legible, kept as={} error=\"{}\"", kept,
            Message(state.status()));
@@ -205,7 +206,7 @@ absl::Status Recovery::CutLostTail(bool rebooted) {
       const LostTail tail,
       FindLostTail(out_.log, index_path_, out_.state.synced.value_or(TplogState::Bytes())));
   if (log_bytes_ > tail.log_bytes) {
-    out_.recovery.cut_path = CutPath(path_, tail.log_bytes);
+    TS_ASSIGN_OR_RETURN(out_.recovery.cut_path, CutPath(path_, tail.log_bytes));
     TS_RETURN_IF_ERROR(CopyBytes(out_.log, tail.log_bytes, log_bytes_, out_.recovery.cut_path));
     out_.recovery.log_bytes_cut = log_bytes_ - tail.log_bytes;
     TS_RETURN_IF_ERROR(out_.log.Truncate(tail.log_bytes));
@@ -217,8 +218,8 @@ absl::Status Recovery::CutLostTail(bool rebooted) {
   TS_ASSIGN_OR_RETURN(File index, File::OpenOrCreate(index_path_));
   TS_ASSIGN_OR_RETURN(const uint64_t index_bytes, index.Bytes());
   if (index_bytes > tail.index_bytes) {
-    TS_RETURN_IF_ERROR(
-        CopyBytes(index, tail.index_bytes, index_bytes, CutPath(index_path_, tail.index_bytes)));
+    TS_ASSIGN_OR_RETURN(const std::string kept, CutPath(index_path_, tail.index_bytes));
+    TS_RETURN_IF_ERROR(CopyBytes(index, tail.index_bytes, index_bytes, kept));
     out_.recovery.index_bytes_cut = index_bytes - tail.index_bytes;
     TS_RETURN_IF_ERROR(index.Truncate(tail.index_bytes));
     TS_RETURN_IF_ERROR(index.SyncData());
@@ -453,7 +454,7 @@ absl::Status Recovery::CutIndex(uint64_t bytes) {
 absl::Status Recovery::CutLog(uint64_t bytes) {
   changed_ = true;
   if (options_.keep_cut) {
-    out_.recovery.cut_path = CutPath(path_, bytes);
+    TS_ASSIGN_OR_RETURN(out_.recovery.cut_path, CutPath(path_, bytes));
     TS_RETURN_IF_ERROR(CopyBytes(out_.log, bytes, log_bytes_, out_.recovery.cut_path));
   }
   TS_RETURN_IF_ERROR(out_.log.Truncate(bytes));
@@ -480,10 +481,13 @@ bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
   });
 }
 
-std::string CutPath(const std::string& path, uint64_t offset) {
+absl::StatusOr<std::string> CutPath(const std::string& path, uint64_t offset) {
   std::string unused = fmt::format("{}.cut-{}", path, offset);
-  for (int i = 2; FileExists(unused); ++i) unused = fmt::format("{}.cut-{}.{}", path, offset, i);
-  return unused;
+  for (int i = 2;; ++i) {
+    TS_ASSIGN_OR_RETURN(const bool is_used, FileExists(unused));
+    if (!is_used) return unused;
+    unused = fmt::format("{}.cut-{}.{}", path, offset, i);
+  }
 }
 
 absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,

@@ -48,7 +48,7 @@ bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);
 
 // Returns an unused path for the bytes that are cut off a log, or an index, at `offset`.
-std::string CutPath(const std::string& path, uint64_t offset);
+absl::StatusOr<std::string> CutPath(const std::string& path, uint64_t offset);
 
 // Copies the bytes from `begin` to `end` to another place.
 absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,

@@ -21,7 +21,7 @@ absl::Status CutDamagedIndex(const std::string& path, TplogRepairReport& report)
     if (problem.kind == Kind::kIndexDamaged) offset = std::min(offset, problem.offset);
   }
   const std::string index_path = TplogIndexPath(path);
-  report.index_cut_path = CutPath(index_path, offset);
+  TS_ASSIGN_OR_RETURN(report.index_cut_path, CutPath(index_path, offset));
   if (offset < kIndexHeaderBytes) return RenameReplacing(index_path, report.index_cut_path);
   TS_ASSIGN_OR_RETURN(File index, File::OpenOrCreate(index_path));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, index.Bytes());
@@ -33,7 +33,8 @@ absl::Status CutDamagedIndex(const std::string& path, TplogRepairReport& report)
 
 absl::Status WriteWithoutDamage(const std::string& path, TplogRepairReport& report) {
   const std::string to = path + ".repaired";
-  if (FileExists(to)) return InvalidArgument("{}: exists already", to);
+  TS_ASSIGN_OR_RETURN(const bool exists, FileExists(to));
+  if (exists) return InvalidArgument("{}: exists already", to);
   report.left_out = report.found.damaged;
   if (report.found.torn_bytes != 0) {
     report.left_out.push_back(

@@ -196,7 +196,7 @@ TEST_F(TplogRepairTest, DamageInTheMiddleIsRefusedAndNothingIsChanged) {
     EXPECT_NE(Message(status).find(fmt::format("byte {}", BlockOffset(4))), std::string_view::npos)
         << status;
     EXPECT_EQ(Content(path_), log);
-    EXPECT_EQ(FileExists(index_path_), indexed);
+    EXPECT_EQ(*FileExists(index_path_), indexed);
   }
 }
 

@@ -525,7 +525,7 @@ TEST_F(TplogWriterTest, RefusesWhatIsNoLog) {
     Write(path_, content);
     EXPECT_EQ(TplogWriter::Open(path_, {}).status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(Content(path_), content);
-    EXPECT_FALSE(FileExists(index_path_));
+    EXPECT_FALSE(*FileExists(index_path_));
   }
 }
 
@@ -774,7 +774,7 @@ TEST_F(TplogWriterTest, MakesTheDirectory) {
   path_ = directory_ + "/tplog/today/sym2013.10.07";
   index_path_ = TplogIndexPath(path_);
   OpenWriter();
-  EXPECT_TRUE(FileExists(path_));
+  EXPECT_TRUE(*FileExists(path_));
 }
 
 }  // namespace

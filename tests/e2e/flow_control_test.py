@@ -70,7 +70,7 @@ class Slow(threading.Thread):
         self.connection = running.connect("tickerplant", timeout=120)
         self.connection.call([verb.encode(), "a", symbols])
         self.goal, self.bytes_at_once, self.pause_s = rows, bytes_at_once, pause_s
-        self.numbers, self.seqs, self.error = [], [], None
+        self.numbers, self.seqs, self.error, self.bytes_read = [], [], None, 0
         self.start()
 
     def run(self):
@@ -82,6 +82,7 @@ class Slow(threading.Thread):
                 if not part:
                     raise Closed(f"closed after {len(self.numbers)} rows")
                 data += part
+                self.bytes_read += len(part)
                 at = 0
                 while len(data) - at >= 8:
                     length = struct.unpack_from("<I", data, at + 4)[0]
@@ -238,6 +239,26 @@ class FlowControlTest(stack.StackTest):
         for connection in stalled:
             connection.close()
         stack.wait_until(lambda: publisher.stats()["subscribers"] == 0, 30, "their end")
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_a_subscriber_that_reads_one_byte_a_second(self):
+        rows = 2_000_000
+        running = self.start_stack(CONFIG + RDB)
+        stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
+        plant = running.pid("tickerplant")
+        slow = Slow(running, ".u.sub", rows, 1, 1.0)
+        publisher = Unpaced(self, running, rows)
+        before = stack.rss_bytes(plant)
+        publisher.send_all()
+        stack.wait_until(lambda: running.count("a") == rows, 60, "the rows in the rdb")
+        stack.wait_until(lambda: slow.bytes_read > 1, 30, "its second byte")
+        stats = publisher.stats()
+        self.assertEqual((1, 0), (stats["subscribers_behind"], stats["subscribers_dropped"]), stats)
+        self.assertLess(self.grown(plant, before), 64 * MIB)
+        self.assertIsNone(slow.error)
+        slow.connection.close()
+        slow.join(30)
+        stack.wait_until(lambda: publisher.stats()["subscribers"] == 1, 30, "its end")
         self.assertEqual(0, running.stop(), running.log_text())
 
     def test_the_day_ends_while_an_rdb_is_behind(self):

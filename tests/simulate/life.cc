@@ -404,7 +404,7 @@ std::string Life::WhatIsMissing() {
   if (rdb->rdb->days_kept() > 0) return "the rdb keeps a day";
   if (const std::optional<rdb::BlockedDay> blocked = rdb->rdb->blocked_day()) return blocked->why;
   for (int32_t date = plant.date() - days_; date < plant.date(); ++date) {
-    if (!FileExists(options_.LogPath(date))) continue;
+    if (!*FileExists(options_.LogPath(date))) continue;
     const absl::StatusOr<std::string> there = disk::FindPartition(options_.Database(), date);
     if (!there.ok() || there->empty()) return fmt::format("no partition {}", FormatDate(date));
   }

@@ -173,6 +173,13 @@ def decode(body):
     return _Reader(body).value()
 
 
+def decode_all(data):
+    """Yields values that follow one another, such as the messages of a tickerplant log after its 8 bytes of header."""
+    reader = _Reader(data)
+    while reader.at < len(data):
+        yield reader.value()
+
+
 def message(kind, body):
     """Returns a whole message with this body, including the header."""
     return struct.pack("<BBBBI", 1, kind, 0, 0, 8 + len(body)) + body

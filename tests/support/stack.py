@@ -164,16 +164,16 @@ class StackTest(unittest.TestCase):
         self.addCleanup(stack.destroy)
         return stack.wait_until_ready()
 
-    def start_process(self, *arguments, program=PROGRAM, port=0):
+    def start_process(self, *arguments, program=PROGRAM, port=0, env=None):
         """Starts a single process, which inherits a listening socket; returns its port, a free one by default, and the
-        subprocess."""
+        subprocess. `env` is its environment (default: that of the test)."""
         listener = socket.create_server(("127.0.0.1", port))
         self.addCleanup(listener.close)
         log_path = self.folder / f"{arguments[0]}.{listener.getsockname()[1]}.log"
         with open(log_path, "ab") as log:
             process = subprocess.Popen(
                 [program, *arguments, "--listen-fd", str(listener.fileno())],
-                pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
         process.log_path = log_path
         port = listener.getsockname()[1]
         listener.close()
