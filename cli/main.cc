@@ -21,6 +21,7 @@
 #include "cli/hdb_balance.h"
 #include "cli/hdb_check.h"
 #include "cli/hdb_checksum.h"
+#include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
@@ -357,6 +358,7 @@ struct HdbToolOptions {
   HdbGenerateOptions generate;
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
+  HdbExportOptions exports;
 };
 
 // Adds the tools for databases to `tickstack hdb`, which otherwise runs the process.
@@ -438,6 +440,11 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   balance.add_flag("--move", options.balance.move,
                    "Move partitions; without this flag, only show the planned moves");
   balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
+
+  CLI::App& exports =
+      *hdb->add_subcommand("export", "Write partitions as Parquet files in Hive's layout");
+  AddHdbExportOptions(exports, options.exports);
+  exports.callback([&] { action = [&] { return RunHdbExport(options.exports); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
