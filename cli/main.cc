@@ -173,13 +173,18 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       "--json", [&] { options.format = OutputFormat::kJson; }, "Print the answer as JSON");
   auto* csv = command.add_flag_callback(
       "--csv", [&] { options.format = OutputFormat::kCsv; }, "Print the answer as CSV");
+  auto* arrow = command.add_flag_callback(
+      "--arrow", [&] { options.format = OutputFormat::kArrow; },
+      "Write the answer, which must be a table, in Arrow's streaming format to stdout");
+  arrow->excludes(json)->excludes(csv);
   command
       .add_flag_callback(
           "--parquet", [&] { options.format = OutputFormat::kParquet; },
           "Write the answer, which must be a table, as Parquet to stdout, which must be a file or "
           "pipe")
       ->excludes(json)
-      ->excludes(csv);
+      ->excludes(csv)
+      ->excludes(arrow);
   csv->excludes(json);
   AddLoginOptions(command, options);
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")

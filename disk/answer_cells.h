@@ -1,7 +1,7 @@
 #pragma once
 
 // Items of an answer's column as other formats have them: times since 1970, and nulls for what they
-// cannot hold. parquet.h describes the rules.
+// cannot hold. parquet.h and arrow_stream.h describe the rules.
 
 #include <cstddef>
 #include <cstdint>
