@@ -23,6 +23,7 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
+#include "cli/hdb_import.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
 #include "cli/loadtest_command.h"
@@ -364,6 +365,7 @@ struct HdbToolOptions {
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
   HdbExportOptions exports;
+  HdbImportOptions imports;
 };
 
 // Adds the tools for databases to `tickstack hdb`, which otherwise runs the process.
@@ -450,6 +452,11 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("export", "Write partitions as Parquet files in Hive's layout");
   AddHdbExportOptions(exports, options.exports);
   exports.callback([&] { action = [&] { return RunHdbExport(options.exports); }; });
+
+  CLI::App& imports =
+      *hdb->add_subcommand("import", "Write the rows of CSV or Arrow files as partitions");
+  AddHdbImportOptions(imports, options.imports);
+  imports.callback([&] { action = [&] { return RunHdbImport(options.imports); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
