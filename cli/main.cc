@@ -22,7 +22,9 @@
 #include "cli/hdb_bench.h"
 #include "cli/hdb_check.h"
 #include "cli/hdb_checksum.h"
+#include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
+#include "cli/hdb_import.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
 #include "cli/loadtest_command.h"
@@ -173,13 +175,18 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       "--json", [&] { options.format = OutputFormat::kJson; }, "Print the answer as JSON");
   auto* csv = command.add_flag_callback(
       "--csv", [&] { options.format = OutputFormat::kCsv; }, "Print the answer as CSV");
+  auto* arrow = command.add_flag_callback(
+      "--arrow", [&] { options.format = OutputFormat::kArrow; },
+      "Write the answer, which must be a table, in Arrow's streaming format to stdout");
+  arrow->excludes(json)->excludes(csv);
   command
       .add_flag_callback(
           "--parquet", [&] { options.format = OutputFormat::kParquet; },
           "Write the answer, which must be a table, as Parquet to stdout, which must be a file or "
           "pipe")
       ->excludes(json)
-      ->excludes(csv);
+      ->excludes(csv)
+      ->excludes(arrow);
   csv->excludes(json);
   AddLoginOptions(command, options);
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
@@ -359,6 +366,8 @@ struct HdbToolOptions {
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
+  HdbExportOptions exports;
+  HdbImportOptions imports;
 };
 
 void AddHdbBench(CLI::App& hdb, HdbBenchOptions& options, Action& action) {
@@ -489,6 +498,15 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
 
   AddHdbBench(*hdb, options.bench, action);
+  CLI::App& exports =
+      *hdb->add_subcommand("export", "Write partitions as Parquet files in Hive's layout");
+  AddHdbExportOptions(exports, options.exports);
+  exports.callback([&] { action = [&] { return RunHdbExport(options.exports); }; });
+
+  CLI::App& imports =
+      *hdb->add_subcommand("import", "Write the rows of CSV or Arrow files as partitions");
+  AddHdbImportOptions(imports, options.imports);
+  imports.callback([&] { action = [&] { return RunHdbImport(options.imports); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {

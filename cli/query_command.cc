@@ -17,7 +17,6 @@
 #include "cli/query_servers.h"
 #include "cli/query_shell.h"
 #include "cli/query_words.h"
-#include "disk/parquet.h"
 #include "security/credentials_file.h"
 
 namespace tickstack::cli {
@@ -48,8 +47,8 @@ bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOpt
   const auto answers = servers.Ask(query, TimeoutOf(options, kTimeoutSeconds));
   if (answers.size() == 1) {
     if (!answers[0].answer.ok()) return PrintError(place, answers[0].answer.status());
-    if (options.format == OutputFormat::kParquet) {
-      const absl::StatusOr<std::string> file = disk::FormatParquet(*answers[0].answer);
+    if (IsTableFile(options.format)) {
+      const absl::StatusOr<std::string> file = FormatTable(*answers[0].answer, options.format);
       return file.ok() ? WriteOut(*file) : PrintError(place, file.status());
     }
     return WriteOut(Formatted(*answers[0].answer, options.format, TerminalLimits()));
@@ -85,14 +84,15 @@ int RunScript(QueryServers& servers, const QueryOptions& options) {
   return EXIT_SUCCESS;
 }
 
-absl::Status CheckParquet(const QueryOptions& options, size_t servers) {
+absl::Status CheckTableFile(const QueryOptions& options, size_t servers) {
+  const std::string_view flag = options.format == OutputFormat::kArrow ? "--arrow" : "--parquet";
   if (servers > 1)
-    return InvalidArgument("--parquet writes the answer of one server: expected one address");
+    return InvalidArgument("{} writes the answer of one server: expected one address", flag);
   if (options.query.empty()) {
-    return InvalidArgument("--parquet writes one answer: expected an expression, or - for stdin");
+    return InvalidArgument("{} writes one answer: expected an expression, or - for stdin", flag);
   }
   if (isatty(STDOUT_FILENO) != 0) {
-    return InvalidArgument("--parquet does not write to a terminal: redirect stdout to a file");
+    return InvalidArgument("{} does not write to a terminal: redirect stdout to a file", flag);
   }
   return absl::OkStatus();
 }
@@ -119,8 +119,8 @@ int RunQuery(const QueryOptions& options) {
     PrintError("", servers.status());
     return EXIT_FAILURE;
   }
-  if (options.format == OutputFormat::kParquet) {
-    if (const absl::Status fits = CheckParquet(options, (*servers)->size()); !fits.ok()) {
+  if (IsTableFile(options.format)) {
+    if (const absl::Status fits = CheckTableFile(options, (*servers)->size()); !fits.ok()) {
       PrintError("", fits);
       return EXIT_FAILURE;
     }

@@ -10,6 +10,8 @@
 #include <iterator>
 
 #include "base/status.h"
+#include "disk/arrow_stream.h"
+#include "disk/parquet.h"
 
 namespace tickstack::cli {
 
@@ -20,6 +22,10 @@ TextLimits TerminalLimits() {
   return {.lines = size.ws_row - size_t{1}, .columns = size.ws_col};
 }
 
+absl::StatusOr<std::string> FormatTable(const Value& table, OutputFormat format) {
+  return format == OutputFormat::kArrow ? disk::FormatArrow(table) : disk::FormatParquet(table);
+}
+
 std::string Formatted(const Value& value, OutputFormat format, const TextLimits& limits) {
   switch (format) {
     case OutputFormat::kJson:
@@ -28,6 +34,7 @@ std::string Formatted(const Value& value, OutputFormat format, const TextLimits&
       return FormatCsv(value);
     case OutputFormat::kText:
     case OutputFormat::kParquet:
+    case OutputFormat::kArrow:
       break;
   }
   return FormatText(value, limits);

@@ -7,14 +7,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/query_servers.h"
 #include "table/format_value.h"
 #include "table/value.h"
 
 namespace tickstack::cli {
 
-// For kParquet, use FormatParquet: a file holds one table of one server and is not for terminals.
-enum class OutputFormat { kText, kJson, kCsv, kParquet };
+enum class OutputFormat { kText, kJson, kCsv, kParquet, kArrow };
+
+// True for formats of one table of one server, which are not for terminals; use FormatTable.
+constexpr bool IsTableFile(OutputFormat format) {
+  return format == OutputFormat::kParquet || format == OutputFormat::kArrow;
+}
+// Returns a table in such a format. kInvalidArgument for a value that the format cannot have.
+absl::StatusOr<std::string> FormatTable(const Value& table, OutputFormat format);
 
 // Returns how much fits on stdout's screen if it is a terminal; the prompt needs the last line.
 TextLimits TerminalLimits();

@@ -39,6 +39,12 @@ add_library(numa::numa ALIAS PkgConfig::numa)
 pkg_check_modules(libsodium REQUIRED IMPORTED_TARGET GLOBAL libsodium>=1.0.18)  # passwords
 add_library(sodium::sodium ALIAS PkgConfig::libsodium)
 
+# Only its headers are used. Its CMake package would add the compiler of schemas.
+find_path(FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)  # messages of Arrow's format
+add_library(flatbuffers_headers INTERFACE IMPORTED GLOBAL)
+target_include_directories(flatbuffers_headers INTERFACE ${FLATBUFFERS_INCLUDE_DIR})
+add_library(flatbuffers::headers ALIAS flatbuffers_headers)
+
 # Compression of a database's files.
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
 add_library(zlib::zlib ALIAS PkgConfig::zlib)

@@ -157,6 +157,16 @@ absl::StatusOr<PinnedBytes> ColumnFile::ElementsInPlace() const {
   return bytes.subspan(layout_.data_offset, layout_.data_bytes());
 }
 
+absl::Status ColumnFile::ReadElements(RowRange rows, std::span<std::byte> out) const {
+  if (element_bytes_ == 0) return InvalidArgument("{}: has no elements of one width", path());
+  if (rows.begin_row > rows.end_row || rows.end_row > rows_ ||
+      out.size() != rows.rows() * element_bytes_) {
+    return InvalidArgument("{}: rows {} to {} into {} bytes, of {} rows", path(), rows.begin_row,
+                           rows.end_row, out.size(), rows_);
+  }
+  return file_->Read(layout_.data_offset + rows.begin_row * element_bytes_, out);
+}
+
 absl::StatusOr<RowRange> ColumnFile::VerifyRowsAround(uint64_t row) const {
   TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
   if (file_->is_verified() || file_->is_compressed()) return RowRange{0, rows_};

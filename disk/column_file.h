@@ -63,6 +63,10 @@ class ColumnFile {
   // The same, but a plain file's elements are unverified: the caller calls VerifyRows for the rows
   // that it reads. Cost: none for a plain file.
   absl::StatusOr<PinnedBytes> ElementsInPlace() const;
+  // Copies the elements of a range of rows to `out`, which has rows.rows() times element_bytes()
+  // bytes. Verifies them; see StoredFile::Read. kInvalidArgument for columns without elements of
+  // one width, and for rows beyond rows().
+  absl::Status ReadElements(RowRange rows, std::span<std::byte> out) const;
   // Compares the blocks of a range of rows with their checksums, for columns that have
   // ElementsInPlace(). kDataLoss as for StoredFile::Verify. Cost: see VerifiedBlocks.
   absl::Status VerifyRows(RowRange rows) const {

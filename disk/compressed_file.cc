@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -52,6 +53,25 @@ class CompressedFile : public StoredFile {
       block.resize(layout_.bytes_of_block(i));
       TS_RETURN_IF_ERROR(Decompress(i, block.span()));
       TS_RETURN_IF_ERROR(visitor(i * layout_.block_bytes, block.span()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Read(uint64_t begin, std::span<std::byte> out) const override {
+    ByteBuffer block;
+    while (!out.empty()) {
+      const size_t i = begin / layout_.block_bytes, skipped = begin % layout_.block_bytes;
+      const size_t block_bytes = layout_.bytes_of_block(i);
+      const size_t part = std::min(block_bytes - skipped, out.size());
+      if (part == block_bytes) {
+        TS_RETURN_IF_ERROR(Decompress(i, out.first(part)));
+      } else {
+        block.resize(block_bytes);
+        TS_RETURN_IF_ERROR(Decompress(i, block.span()));
+        std::memcpy(out.data(), block.data() + skipped, part);
+      }
+      begin += part;
+      out = out.subspan(part);
     }
     return absl::OkStatus();
   }

@@ -108,6 +108,13 @@ TEST_P(CompressedFileTest, HasTheBytesOfTheUncompressedOne) {
   EXPECT_EQ(AsText(*(*file)->Head()), image.substr(0, 4096));
   EXPECT_EQ(AsText((*file)->All()->span()), image);
   EXPECT_EQ(AsText(*(*file)->Head()), image.substr(0, 4096));
+  // Parts of blocks, whole blocks, all bytes.
+  for (const auto& [begin, end] : std::vector<std::pair<size_t, size_t>>{
+           {0, 0}, {5, 6}, {4000, 4100}, {4096, 8192}, {5, image.size()}, {0, image.size()}}) {
+    std::string part(end - begin, '?');
+    ASSERT_TRUE((*file)->Read(begin, std::as_writable_bytes(std::span(part))).ok());
+    EXPECT_EQ(part, image.substr(begin, end - begin));
+  }
 
   std::string visited;
   ASSERT_TRUE((*file)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,12 @@ class PlainFile : public StoredFile {
   absl::Status Visit(Visitor visitor) const override {
     TS_RETURN_IF_ERROR(Verify(0, bytes()));
     return visitor(0, mapping_.bytes());
+  }
+  absl::Status Read(uint64_t begin, std::span<std::byte> out) const override {
+    if (out.empty()) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(Verify(begin, begin + out.size()));
+    std::memcpy(out.data(), mapping_.bytes().subspan(begin).data(), out.size());
+    return absl::OkStatus();
   }
 
  private:

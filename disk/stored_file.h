@@ -49,6 +49,10 @@ class StoredFile {
   // Returns all bytes as All() does, but does not verify the bytes of an uncompressed file. The
   // caller must call Verify for the bytes that it reads.
   virtual absl::StatusOr<PinnedBytes> InPlace() const { return All(); }
+  // Copies the bytes from `begin` on to `out`; they must be within bytes(). Verifies them, caches
+  // nothing, and decompresses only the blocks that hold these bytes. For readers of a long file in
+  // pieces, whose memory must not grow with the file. kDataLoss as for All().
+  virtual absl::Status Read(uint64_t begin, std::span<std::byte> out) const = 0;
   // Compares the blocks of bytes [begin, end), which must be within bytes(), with their checksums;
   // each block only once. OK if there are no checksums. kDataLoss, with path, byte, block and rows,
   // for damage.

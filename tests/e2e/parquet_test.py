@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""`tickstack query --parquet`: DuckDB and Arrow read the same from its files as --json gives for the same answer.
-Run by run_duckdb_test.sh, which installs both."""
+"""`tickstack query --parquet` and `--arrow`: DuckDB, Polars and Arrow read the same from these files as --json gives for
+the same answer. Run by run_duckdb_test.sh, which installs them."""
 
 import datetime
+import io
 import json
 import pathlib
 import subprocess
 import sys
 
 import duckdb
+import polars
+import pyarrow.ipc
 import pyarrow.parquet
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
@@ -79,6 +82,47 @@ class ParquetTest(stack.StackTest):
         for name in ("b", "x", "h", "i", "j", "f", "c", "s", "m", "d", "long", "text"):
             self.assertEqual(EXPECTED[name], arrow[name].to_pylist(), name)
         self.assertEqual([34200 * 10**9, None, 0, 86400 * 10**9 - 1], arrow["n"].cast("int64").to_pylist())
+
+    def stream_of(self, query):
+        done = self.ask(query, "--arrow")
+        self.assertEqual((0, b""), (done.returncode, done.stderr))
+        return done.stdout
+
+    def test_arrow_has_every_type(self):
+        stream = self.stream_of(EVERY_TYPE)
+        table = pyarrow.ipc.open_stream(stream).read_all()
+        table.validate(full=True)
+        types = {field.name: str(field.type) for field in table.schema}
+        self.assertEqual({
+            "b": "bool", "x": "uint8", "h": "int16", "i": "int32", "j": "int64", "e": "float", "f": "double", "c": "string",
+            "s": "string", "p": "timestamp[ns]", "m": "date32[day]", "d": "date32[day]", "z": "timestamp[ns]",
+            "n": "time64[ns]", "u": "time32[s]", "v": "time32[s]", "t": "time32[ms]", "long": "duration[ns]",
+            "text": "string"}, {name: kind for name, kind in types.items() if name != "g"})
+        for name in ("b", "x", "h", "i", "j", "e", "f", "c", "s", "m", "d", "text"):
+            self.assertEqual(EXPECTED[name], table[name].to_pylist(), name)
+        for name, units in (("long", EXPECTED["long"]), ("n", [34200 * 10**9, None, 0, 86400 * 10**9 - 1]),
+                            ("p", [1381138200 * 10**9 + 1, None, -1, None])):
+            self.assertEqual(units, table[name].cast("int64").to_pylist(), name)
+        for name, units in (("u", [34200, None, 0, 86340]), ("v", [34201, None, 0, 86399]),
+                            ("t", [34200001, None, 0, 86399999])):
+            self.assertEqual(units, table[name].cast("int32").to_pylist(), name)
+        self.assertEqual("01020304-0506-0708-090a-0b0c0d0e0f10", str(table["g"].to_pylist()[0]))
+        frame = polars.read_ipc_stream(io.BytesIO(stream))
+        for name in ("b", "j", "f", "c", "s", "d", "text"):
+            self.assertEqual(EXPECTED[name], frame[name].to_list(), name)
+
+    def test_arrow_has_all_rows(self):
+        table = pyarrow.ipc.open_stream(self.stream_of("([]i:til 300000;s:300000#`a`b```c)")).read_all()
+        table.validate(full=True)
+        self.assertEqual([65536] * 4 + [37856], [len(part) for part in table["i"].chunks])
+        self.assertEqual(list(range(300000)), table["i"].to_pylist())
+        self.assertEqual(["a", "b", None, None, "c"] * 60000, table["s"].to_pylist())
+        self.assertEqual((0, ["time", "sym"]), (lambda t: (t.num_rows, t.column_names[:2]))(
+            pyarrow.ipc.open_stream(self.stream_of("0#trade")).read_all()))
+        done = self.ask("1", "--arrow")
+        self.assertEqual((1, b""), (done.returncode, done.stdout))
+        self.assertIn(b"expected a table", done.stderr)
+        self.assertEqual(2, self.ask("1", "--arrow", "--parquet").returncode)
 
     def test_many_rows_are_the_rows_of_the_answer(self):
         path = self.file_of("([]i:til 300000;s:300000#`a`b```c;x:@[0.5*til 300000;7*til 40000;:;0n])")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs duckdb_test.py, duckdb_days_test.py, queries_page_test.py and parquet_test.py in a throw-away environment with the versions of
-# bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one. With --write-page only the
+# Runs duckdb_test.py, duckdb_days_test.py, queries_page_test.py, parquet_test.py and export_test.py in a throw-away
+# environment with the versions of bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one. With --write-page only the
 # page, which then writes docs/queries.md.
 # TICKSTACK_REQUIRE_DUCKDB=1: a machine where that cannot be installed fails instead of being skipped.
 #
@@ -34,7 +34,7 @@ environment=$(mktemp -d)
 trap 'rm -rf "$environment"' EXIT
 "$python" -m venv "$environment" 2>/dev/null || skip "$python cannot make an environment (python3-venv)"
 "$environment/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-compile \
-  --constraint bench/peers/requirements.txt duckdb numpy pandas pyarrow || skip "DuckDB could not be installed"
+  --constraint bench/peers/requirements.txt duckdb numpy pandas polars pyarrow || skip "DuckDB could not be installed"
 if [[ $write_page == 1 ]]; then
   "$environment/bin/python" tests/e2e/queries_page_test.py --write --program "$program"
   exit
@@ -45,4 +45,5 @@ failed=0
 "$environment/bin/python" tests/e2e/duckdb_days_test.py --program "$program" || failed=1
 "$environment/bin/python" tests/e2e/queries_page_test.py --program "$program" || failed=1
 "$environment/bin/python" tests/e2e/parquet_test.py --program "$program" || failed=1
+"$environment/bin/python" tests/e2e/export_test.py --program "$program" || failed=1
 exit "$failed"

@@ -1,0 +1,353 @@
+#include "disk/partition_export.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "disk/file_stream.h"
+#include "disk/parquet_footer.h"
+#include "disk/parquet_stored_column.h"
+
+namespace tickstack::disk {
+namespace {
+
+// Changes whenever the same rows become other bytes, so that existing files are written again.
+constexpr int kExportVersion = 1;
+constexpr uint64_t kFooterBytesMax = uint64_t{256} << 20;
+constexpr std::string_view kLockName = ".tickstack-export.lock";
+// Incomplete files. It is outside of the directories of tables, where readers would find them.
+constexpr std::string_view kWritingName = ".tickstack-export.writing";
+
+// A table of which partitions are exported.
+struct ExportedTable {
+  const PartitionedTable* table;
+  std::vector<ColumnSpec> columns;
+};
+
+// One file.
+struct ExportTask {
+  const ExportedTable* exported;
+  const SplayedTable* part;
+  std::string directory;
+  std::string name;  // Such as part-0.parquet.
+  std::string path() const { return directory + "/" + name; }
+};
+
+class Exporter {
+ public:
+  Exporter(const Database& database, const ExportOptions& options, const Storage& storage)
+      : database_(database), options_(options), storage_(storage) {}
+
+  absl::StatusOr<ExportReport> Run();
+
+ private:
+  absl::Status SelectTables();
+  absl::Status SelectColumns(ExportedTable& exported) const;
+  absl::Status CheckSkipped() const;
+  absl::Status SelectPartitions();
+  absl::StatusOr<std::optional<int64_t>> Bound(std::string_view option,
+                                               const std::string& text) const;
+  absl::Status PlanTable(const ExportedTable& exported);
+  absl::Status RefuseOtherFiles() const;
+
+  absl::Status Export(size_t number);
+  absl::StatusOr<std::string> SourceOf(const ExportTask& task) const;
+  absl::StatusOr<ExportedFile> Write(const ExportTask& task, const std::string& source,
+                                     const std::string& path) const;
+  absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Open(const ExportTask& task,
+                                                                ExportedFile& file) const;
+
+  const Database& database_;
+  const ExportOptions& options_;
+  const Storage& storage_;
+  std::vector<ExportedTable> tables_;
+  size_t begin_partition_ = 0, end_partition_ = 0;
+  std::vector<ExportTask> tasks_;
+  std::mutex mutex_;
+  ExportReport report_;  // Guarded by mutex_.
+};
+
+// ---- Which files
+
+absl::Status Exporter::SelectTables() {
+  for (const std::unique_ptr<PartitionedTable>& table : database_.partitioned_tables()) {
+    const bool wanted =
+        options_.tables.empty() || std::ranges::count(options_.tables, table->name()) > 0;
+    if (wanted) tables_.push_back({table.get(), {}});
+  }
+  for (const std::string& name : options_.tables) {
+    if (database_.FindPartitioned(name) != nullptr) continue;
+    return NotFound("{}: no partitioned table {}", database_.root(), name);
+  }
+  for (ExportedTable& exported : tables_) TS_RETURN_IF_ERROR(SelectColumns(exported));
+  return CheckSkipped();
+}
+
+absl::Status Exporter::SelectColumns(ExportedTable& exported) const {
+  for (const ColumnSpec& column : exported.table->schema().columns) {
+    const std::string name = exported.table->name() + "." + column.name;
+    if (std::ranges::count(options_.skip_columns, name) > 0) continue;
+    if (column.name == database_.partition_column()) {
+      return InvalidArgument(
+          "{}: readers have a column {} from the names of directories; leave this one out", name,
+          column.name);
+    }
+    exported.columns.push_back(column);
+  }
+  if (!exported.columns.empty()) return absl::OkStatus();
+  return InvalidArgument("{}: no column is left to export", exported.table->name());
+}
+
+absl::Status Exporter::CheckSkipped() const {
+  for (const std::string& name : options_.skip_columns) {
+    const size_t dot = name.find('.');
+    const PartitionedTable* const table = database_.FindPartitioned(name.substr(0, dot));
+    if (dot != std::string::npos && table != nullptr &&
+        table->schema().Find(name.substr(dot + 1)) >= 0) {
+      continue;
+    }
+    return NotFound("{}: no column {}, expected TABLE.COLUMN", database_.root(), name);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<int64_t>> Exporter::Bound(std::string_view option,
+                                                       const std::string& text) const {
+  if (text.empty()) return std::nullopt;
+  const std::optional<PartitionName> name = ParsePartitionName(text);
+  const PartitionKind kind = database_.partition_kind();
+  // Four digits are a year, unless the partitions are numbers.
+  const bool is_number =
+      name.has_value() && name->kind == PartitionKind::kYear && kind == PartitionKind::kInt;
+  if (!name.has_value() || (name->kind != kind && !is_number)) {
+    return InvalidArgument("{} {}: expected a partition's {}, such as {}", option, text,
+                           NameOf(kind),
+                           FormatPartition(kind, database_.partitions().front().value));
+  }
+  return name->value;
+}
+
+absl::Status Exporter::SelectPartitions() {
+  const std::span<const Partition> partitions = database_.partitions();
+  if (partitions.empty()) return NotFound("{}: has no partitions", database_.root());
+  TS_ASSIGN_OR_RETURN(const std::optional<int64_t> from, Bound("--from", options_.from));
+  TS_ASSIGN_OR_RETURN(const std::optional<int64_t> to, Bound("--to", options_.to));
+  while (end_partition_ < partitions.size() && (!to || partitions[end_partition_].value <= *to)) {
+    ++end_partition_;
+  }
+  while (begin_partition_ < end_partition_ && from && partitions[begin_partition_].value < *from) {
+    ++begin_partition_;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::PlanTable(const ExportedTable& exported) {
+  size_t number = 0;  // The partition's number among those with its value.
+  for (size_t i = begin_partition_; i < end_partition_; ++i) {
+    const int64_t value = database_.partitions()[i].value;
+    number = i > begin_partition_ && database_.partitions()[i - 1].value == value ? number + 1 : 0;
+    TS_ASSIGN_OR_RETURN(const SplayedTable* const part, exported.table->In(i));
+    if (part == nullptr) continue;
+    tasks_.push_back({&exported, part,
+                      fmt::format("{}/{}/{}", options_.destination, exported.table->name(),
+                                  HiveName(database_.partition_kind(), value)),
+                      fmt::format("part-{}.parquet", number)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::RefuseOtherFiles() const {
+  std::set<std::string> expected, directories;
+  for (const ExportTask& task : tasks_) {
+    expected.insert(task.path());
+    directories.insert(task.directory);
+  }
+  for (const std::string& directory : directories) {
+    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(directory);
+    if (entries.status().code() == absl::StatusCode::kNotFound) continue;
+    TS_RETURN_IF_ERROR(entries.status());
+    for (const DirectoryEntry& entry : *entries) {
+      const std::string path = directory + "/" + entry.name;
+      if (!entry.name.ends_with(".parquet") || expected.contains(path)) continue;
+      return FailedPrecondition(
+          "{}: not a file of this export; move it away, since readers would add its rows", path);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExportReport> Exporter::Run() {
+  TS_RETURN_IF_ERROR(SelectTables());
+  TS_RETURN_IF_ERROR(SelectPartitions());
+  for (const ExportedTable& exported : tables_) TS_RETURN_IF_ERROR(PlanTable(exported));
+  TS_RETURN_IF_ERROR(storage_.MakeDurableDirectory(options_.destination));
+  TS_ASSIGN_OR_RETURN(File lock,
+                      File::OpenOrCreate(fmt::format("{}/{}", options_.destination, kLockName)));
+  TS_RETURN_IF_ERROR(lock.TryLock());
+  TS_RETURN_IF_ERROR(RefuseOtherFiles());
+  const std::string writing = fmt::format("{}/{}", options_.destination, kWritingName);
+  TS_RETURN_IF_ERROR(storage_.Remove(writing));  // Left by an export that was interrupted.
+  TS_RETURN_IF_ERROR(storage_.MakeDirectory(writing));
+  const auto one = [this](size_t number) { return Export(number); };
+  absl::Status status;
+  if (options_.workers != nullptr) {
+    status = options_.workers->ParallelFor(tasks_.size(), one);
+  } else {
+    for (size_t i = 0; i < tasks_.size() && status.ok(); ++i) status = one(i);
+  }
+  TS_RETURN_IF_ERROR(status);
+  TS_RETURN_IF_ERROR(storage_.Remove(writing));
+  return std::move(report_);
+}
+
+// ---- One file
+
+// Describes everything that the bytes of the file depend on.
+absl::StatusOr<std::string> Exporter::SourceOf(const ExportTask& task) const {
+  std::string text =
+      fmt::format("export {} of {} rows per group, zstd {}, {} types, columns {}; from",
+                  kExportVersion, options_.rows_per_group, options_.zstd_level,
+                  options_.dialect == parquet::Dialect::kSpark ? "Spark's" : "exact",
+                  FormatSchema({task.exported->table->name(), task.exported->columns}));
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries,
+                      ListDirectory(task.part->directory()));
+  for (const DirectoryEntry& entry : entries) {
+    const std::string path = task.part->directory() + "/" + entry.name;
+    struct stat found{};
+    if (::stat(path.c_str(), &found) != 0) return ErrnoStatus(errno, path);
+    text += fmt::format(" {}={}@{}.{:09}", entry.name, found.st_size, found.st_mtim.tv_sec,
+                        found.st_mtim.tv_nsec);
+  }
+  return text;
+}
+
+// True if a file is a complete Parquet file with this remark.
+bool HasRemark(const std::string& path, const std::string& remark) {
+  const absl::StatusOr<File> file = File::OpenForReading(path);
+  if (!file.ok()) return false;
+  constexpr size_t kEndBytes = sizeof(uint32_t) + parquet::kMagic.size();
+  const uint64_t bytes = file->Bytes().value_or(0);
+  if (bytes < kEndBytes) return false;
+  std::array<char, kEndBytes> end{};
+  const std::span<std::byte> out = std::as_writable_bytes(std::span(end));
+  if (file->ReadAt(bytes - kEndBytes, out).value_or(0) != kEndBytes) return false;
+  if (!std::string_view(end.data(), end.size()).ends_with(parquet::kMagic)) return false;
+  uint32_t footer_bytes = 0;
+  std::memcpy(&footer_bytes, end.data(), sizeof footer_bytes);
+  if (footer_bytes > std::min(bytes - kEndBytes, kFooterBytesMax)) return false;
+  std::string footer(footer_bytes, '\0');
+  const absl::StatusOr<size_t> read =
+      file->ReadAt(bytes - kEndBytes - footer_bytes, std::as_writable_bytes(std::span(footer)));
+  return read.value_or(0) == footer_bytes && footer.find(remark) != std::string::npos;
+}
+
+absl::Status Exporter::Export(size_t number) {
+  const ExportTask& task = tasks_[number];
+  TS_ASSIGN_OR_RETURN(const std::string source, SourceOf(task));
+  if (!options_.force && HasRemark(task.path(), source)) {
+    const std::lock_guard lock(mutex_);
+    ++report_.unchanged;
+    return absl::OkStatus();
+  }
+  const std::string writing = fmt::format("{}/{}/{}", options_.destination, kWritingName, number);
+  const int64_t begin_ns = MonotonicNs();
+  TS_ASSIGN_OR_RETURN(ExportedFile file, Write(task, source, writing));
+  TS_RETURN_IF_ERROR(storage_.MakeDurableDirectory(task.directory));
+  TS_RETURN_IF_ERROR(storage_.Rename(writing, task.path()));
+  TS_RETURN_IF_ERROR(storage_.SyncDirectory(task.directory));
+  file.path = task.path();
+  file.ns = MonotonicNs() - begin_ns;
+  const std::lock_guard lock(mutex_);
+  if (options_.on_file) options_.on_file(file);
+  report_.written.push_back(std::move(file));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Exporter::Open(const ExportTask& task,
+                                                                        ExportedFile& file) const {
+  TS_ASSIGN_OR_RETURN(file.rows, task.part->Rows());
+  std::vector<parquet::StoredColumnWriter> columns;
+  for (const ColumnSpec& column : task.exported->columns) {
+    const int place = task.part->Find(column.name);
+    std::shared_ptr<const ColumnFile> stored;
+    if (place >= 0) {
+      TS_ASSIGN_OR_RETURN(stored, task.part->Column(static_cast<size_t>(place)));
+      file.source_bytes += stored->file().bytes();
+    }
+    TS_ASSIGN_OR_RETURN(
+        parquet::StoredColumnWriter writer,
+        parquet::StoredColumnWriter::Make(column, options_.dialect, std::move(stored),
+                                          database_.domains()->symbols()));
+    columns.push_back(std::move(writer));
+  }
+  return columns;
+}
+
+absl::StatusOr<ExportedFile> Exporter::Write(const ExportTask& task, const std::string& source,
+                                             const std::string& path) const {
+  ExportedFile file;
+  TS_ASSIGN_OR_RETURN(const std::vector<parquet::StoredColumnWriter> columns, Open(task, file));
+  TS_ASSIGN_OR_RETURN(FileStream stream, FileStream::Create(path, &storage_));
+  parquet::PageWriter pages(options_.zstd_level);
+  pages.bytes = parquet::kMagic;
+  std::vector<parquet::RowGroup> groups;
+  for (uint64_t begin = 0; begin < file.rows; begin += options_.rows_per_group) {
+    const RowRange rows{begin, std::min(file.rows, begin + options_.rows_per_group)};
+    parquet::RowGroup& group = groups.emplace_back();
+    group.rows = rows.rows();
+    for (const parquet::StoredColumnWriter& column : columns) {
+      TS_ASSIGN_OR_RETURN(group.chunks.emplace_back(), column.WriteRows(rows, pages));
+      TS_RETURN_IF_ERROR(stream.Append(std::as_bytes(std::span(pages.bytes))));
+      pages.offset = pages.end();
+      pages.bytes.clear();
+    }
+  }
+  std::vector<parquet::ColumnSchema> schema;
+  for (const ColumnSpec& column : task.exported->columns) {
+    schema.push_back(parquet::ExportSchema(column.name, column.type, options_.dialect));
+  }
+  const parquet::Remark remark{"tickstack.source", source};
+  pages.bytes += parquet::FileEnd(schema, groups, std::span(&remark, 1));
+  TS_RETURN_IF_ERROR(stream.Append(std::as_bytes(std::span(pages.bytes))));
+  TS_ASSIGN_OR_RETURN(file.bytes, stream.Finish());
+  return file;
+}
+
+}  // namespace
+
+std::string HiveName(PartitionKind kind, int64_t value) {
+  switch (kind) {
+    case PartitionKind::kDate: {
+      const Civil day = CivilFromDays(static_cast<int32_t>(value));
+      return fmt::format("date={:04}-{:02}-{:02}", day.year, day.month, day.day);
+    }
+    case PartitionKind::kMonth: {
+      const int64_t year = 2000 + (value >= 0 ? value / 12 : (value - 11) / 12);
+      return fmt::format("month={:04}-{:02}", year, value - (year - 2000) * 12 + 1);
+    }
+    case PartitionKind::kYear:
+    case PartitionKind::kInt:
+      break;
+  }
+  return fmt::format("{}={}", NameOf(kind), value);
+}
+
+absl::StatusOr<ExportReport> ExportPartitions(const Database& database,
+                                              const ExportOptions& options,
+                                              const Storage& storage) {
+  return Exporter(database, options, storage).Run();
+}
+
+}  // namespace tickstack::disk
