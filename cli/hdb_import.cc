@@ -57,7 +57,8 @@ absl::Status FitTo(const Schema& existing, ImportMapping& mapping) {
 absl::StatusOr<std::vector<Schema>> FitToDatabase(const std::string& directory,
                                                   ImportMapping& mapping) {
   std::vector<Schema> others;
-  if (!IsDirectory(directory)) return others;
+  TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(directory));
+  if (!is_there) return others;
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> database,
                       disk::Database::Open(directory));
   if (!database->partitions().empty() && database->partition_kind() != disk::PartitionKind::kDate) {
@@ -93,9 +94,10 @@ class Importer {
 
 absl::StatusOr<std::vector<int32_t>> Importer::DaysToWrite() const {
   std::vector<int32_t> days;
+  TS_ASSIGN_OR_RETURN(const bool has_database, IsDirectory(options_.directory));
   for (const auto& [date, table] : rows_.days()) {
     std::string there;
-    if (IsDirectory(options_.directory)) {
+    if (has_database) {
       TS_ASSIGN_OR_RETURN(there, disk::FindPartition(options_.directory, date));
     }
     if (there.empty()) {
