@@ -228,6 +228,7 @@ absl::Status CreateDirectories(const std::string& path) {
   if (!exists) TS_RETURN_IF_ERROR(CreateDirectories(parent));
   std::error_code error;
   std::filesystem::create_directory(path, error);
+  if (error == std::errc::file_exists) error = std::make_error_code(std::errc::not_a_directory);
   if (error) return FileError(error.value(), "mkdir", path);
   const bool can_sync = ::access(parent.c_str(), R_OK) == 0 && !IsMountPoint(path, parent);
   return can_sync ? SyncDirectory(parent) : absl::OkStatus();

@@ -27,7 +27,7 @@ class UpEndsTest(stack.StackTest):
 
     def test_a_data_directory_that_is_a_file(self):
         (self.folder / "data").write_text("x")
-        self.assertIn(f"up ends exit_code=1 error=\"{self.folder}/data/logs: mkdir: ", self.up(self.folder / "data"))
+        self.assertIn(f"up ends exit_code=1 error=\"{self.folder}/data: mkdir: Not a directory\"", self.up(self.folder / "data"))
 
     def test_a_data_directory_that_cannot_be_made(self):
         last = self.up("/proc/nowhere/data")
