@@ -296,7 +296,7 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   const std::string unfinished = fmt::format("{}/{}{}$", segment, kUnfinished, FormatDate(date));
   std::vector<RowsOfDate> rows;
   for (const Snapshot& table : tables) rows.emplace_back(table, date);
-  const absl::Status status = [&]() -> absl::Status {
+  absl::Status status = [&]() -> absl::Status {
     PartitionWriter writer(options, storage, tables, rows, unfinished);
     TS_ASSIGN_OR_RETURN(written.bytes, writer.Write(positions));
     TS_RETURN_IF_ERROR(storage.Rename(unfinished, written.path));

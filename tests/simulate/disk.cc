@@ -310,9 +310,19 @@ bool Disk::LostDropped(std::string_view folder) const {
       lost_dropped_, [folder](const std::string& path) { return path.starts_with(folder); });
 }
 
-bool Disk::HasDropped(std::string_view path) const {
+bool Disk::HasDropped(const std::string& path) const {
   const NodePtr node = NodeAt(Find(path));
-  return node != nullptr && node->has_dropped;
+  if (node == nullptr || !node->has_dropped) return false;
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  // A page that was cut off, or whose rest is durable, is none.
+  return std::ranges::any_of(node->dropped_pages, [&](uint64_t page) {
+    const uint64_t begin = page * kPageBytes;
+    if (begin >= bytes.size()) return false;
+    const std::string_view read = std::string_view(bytes).substr(begin, kPageBytes);
+    if (begin >= node->durable.size()) return true;
+    return std::string_view(node->durable).substr(begin, read.size()) != read;
+  });
 }
 
 int Disk::Rename(const char* from, const char* to) {

@@ -105,8 +105,8 @@ class Disk {
   void set_sector_bytes(uint64_t bytes) { sector_bytes_ = bytes; }
   // True if files below `folder` lost bytes in the last power cut that a failed sync had dropped.
   bool LostDropped(std::string_view folder) const;
-  // True if a failed sync dropped pages of this file that no later one has made durable.
-  bool HasDropped(std::string_view path) const;
+  // True if a failed sync dropped bytes of this file that no later one has made durable.
+  bool HasDropped(const std::string& path) const;
 
  private:
   struct Node;
