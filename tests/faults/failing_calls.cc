@@ -219,6 +219,7 @@ int RemoveAt(const char* function, int directory, const char* path, int flags) {
 void* Map(const char* function, void* at, size_t bytes, int protection, int flags, int fd,
           off_t offset) {
   if (fd >= 0 && FailsAt(kMap, function, fd)) return MAP_FAILED;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): syscall returns addresses as numbers.
   return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, fd, offset));
 }
 
