@@ -14,7 +14,6 @@ namespace tickstack::disk {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Record = std::vector<std::string>;
