@@ -24,7 +24,6 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
-#include "cli/hdb_import.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
 #include "cli/loadtest_command.h"
@@ -367,7 +366,6 @@ struct HdbToolOptions {
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
   HdbExportOptions exports;
-  HdbImportOptions imports;
 };
 
 void AddHdbBench(CLI::App& hdb, HdbBenchOptions& options, Action& action) {
@@ -502,11 +500,6 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("export", "Write partitions as Parquet files in Hive's layout");
   AddHdbExportOptions(exports, options.exports);
   exports.callback([&] { action = [&] { return RunHdbExport(options.exports); }; });
-
-  CLI::App& imports =
-      *hdb->add_subcommand("import", "Write the rows of CSV or Arrow files as partitions");
-  AddHdbImportOptions(imports, options.imports);
-  imports.callback([&] { action = [&] { return RunHdbImport(options.imports); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
