@@ -164,8 +164,9 @@ void Stream::HandShake() {
   if (error) return Fail(error);
   const std::shared_ptr<Pending> pending = KeepPending();
   if (pending->handshake) std::exchange(pending->handshake, nullptr)({});
-  if (pending->writable && session_->unsent().empty())
+  if (pending->writable && session_->unsent().empty()) {
     std::exchange(pending->writable, nullptr)({});
+  }
   GoOn();
 }
 
