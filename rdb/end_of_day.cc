@@ -383,8 +383,13 @@ bool EndOfDay::IsBlocked(int32_t date) const {
 }
 
 void EndOfDay::PublishBlocked() {
-  const auto newest = std::ranges::max_element(blocked_, {}, &Blocked::date);
-  if (newest == blocked_.end()) {
+  const Blocked* newest = nullptr;
+  for (const std::vector<Blocked>* days : {&blocked_, &retried_}) {
+    for (const Blocked& each : *days) {
+      if (newest == nullptr || each.date > newest->date) newest = &each;
+    }
+  }
+  if (newest == nullptr) {
     rdb_->SetBlockedDay(std::nullopt);
   } else {
     rdb_->SetBlockedDay(BlockedDay{newest->date, newest->why});
@@ -406,6 +411,7 @@ void EndOfDay::RetryBlocked() {
     } else if (!each.day) {
       unverified_.erase(each.date);
       look_for_logs_ = true;
+      retried_.push_back(std::move(each));
     } else if (const absl::Status written = WriteEndedDay(*each.day); written.ok()) {
       written_.push_back(*std::move(each.day));
       hdb_is_behind_ = true;
@@ -425,6 +431,10 @@ absl::Status EndOfDay::WritePastLogs() {
   if (!logs.ok()) {
     LogWarn("past days cannot be looked for folder={} error=\"{}\"", logs_->folder,
             Message(logs.status()));
+    for (Blocked& each : std::exchange(retried_, {})) {
+      each.stamp.clear();
+      blocked_.push_back(std::move(each));
+    }
     return absl::OkStatus();
   }
   const std::optional<EndedDay> ended = FirstEnded();
@@ -455,6 +465,8 @@ absl::Status EndOfDay::WritePastLogs() {
       return Annotate(written, FormatDate(log.date));
     }
   }
+  retried_.clear();
+  PublishBlocked();
   // An earlier process may have died after it wrote a day and before it notified the hdb. An hdb
   // that is not running loads the day when it starts.
   if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {

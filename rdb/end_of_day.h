@@ -172,6 +172,8 @@ class EndOfDay final : public DayKeeper {
   std::set<int32_t> unverified_;  // Dates of old logs that are kept, and were reported.
   std::set<int32_t> compared_;    // Days whose partitions agree with their logs.
   std::vector<Blocked> blocked_;
+  // Past days that the next look at the logs tries again. Reported as blocked until it is over.
+  std::vector<Blocked> retried_;
   int64_t next_blocked_ns_ = 0;
   std::vector<EndedDay> written_;  // Days in memory that the hdb must be notified of.
   std::optional<int32_t> newest_;  // Newest date with a partition.
