@@ -4,16 +4,16 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/error.hpp>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/byte_buffer.h"
 #include "base/status.h"
 #include "wire/event_loop.h"
 #include "wire/refusal_log.h"
-#include "wire/tls_record_cutter.h"
-#include "wire/tls_session.h"
 
 namespace tickstack::wire {
 namespace {
@@ -21,6 +21,8 @@ namespace {
 namespace asio = boost::asio;
 using ErrorCode = Transport::ErrorCode;
 
+constexpr size_t kReadBytes = size_t{32} << 10;
+constexpr size_t kTlsRecordBytes = size_t{16} << 10;  // The most that a record holds.
 constexpr size_t kWriteBytesMax = size_t{512} << 10;  // Taken by one TryWrite.
 constexpr std::chrono::seconds kLingerMax{10};        // For unsent bytes of a closed connection.
 constexpr std::byte kHandshakeRecord{0x16};
@@ -60,6 +62,12 @@ ErrorCode ErrorOf(SSL* ssl) {
   return {TlsCategory::kReasons + ERR_GET_REASON(error), TlsCategory::Instance()};
 }
 
+// Gives a new session its buffers in memory.
+SslSession WithBuffers(SslSession ssl) {
+  SSL_set_bio(ssl.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+  return ssl;
+}
+
 // The state of a connection. Pending operations of the inner transport keep it alive, so that what
 // TryWrite took is still sent after the owner has closed the connection. They alone keep what the
 // owner waits for, which often holds the owner: so all of it ends with the loop.
@@ -72,10 +80,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     kTls,
   };
 
-  Stream(std::unique_ptr<Transport> inner, std::unique_ptr<TlsSession> session, Mode mode,
-         TlsUse use)
+  Stream(std::unique_ptr<Transport> inner, SslSession ssl, Mode mode, TlsUse use)
       : inner_(std::move(inner)),
-        session_(std::move(session)),
+        ssl_(std::move(ssl)),
         linger_(inner_->loop()),
         mode_(mode),
         use_(use) {}
@@ -109,16 +116,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
     if (kept == nullptr) pending_ = kept = std::make_shared<Pending>();
     return kept;
   }
-  SSL* ssl() const { return session_->ssl(); }
-  bool IsReady() const { return mode_ == Mode::kTls && SSL_is_init_finished(ssl()) != 0; }
+  bool IsReady() const { return mode_ == Mode::kTls && SSL_is_init_finished(ssl_.get()) != 0; }
   // True if bytes have been received that were not read.
-  bool HasDecrypted() const { return SSL_pending(ssl()) > 0 || !session_->received().empty(); }
+  bool HasDecrypted() const {
+    return SSL_pending(ssl_.get()) > 0 || BytesIn(SSL_get_rbio(ssl_.get())) > 0;
+  }
+  static int BytesIn(BIO* bio) { return static_cast<int>(BIO_ctrl_pending(bio)); }
 
   void Post(std::function<void()> function) { inner_->loop().Post(std::move(function)); }
   void GoOn();
   void HandShake();
   void ReadInner();
-  void TakeReceived();
+  void TakeReceived(std::span<const std::byte> bytes);
   ErrorCode Decrypt(std::span<std::byte> into, size_t& bytes);
   void Fail(const ErrorCode& error);
   void EndRead(const ErrorCode& error, size_t bytes);
@@ -129,17 +138,20 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void FlushLater();
 
   std::unique_ptr<Transport> inner_;
-  std::unique_ptr<TlsSession> session_;
+  SslSession ssl_;
   Timer linger_;
   Mode mode_;
   const TlsUse use_;
-  const bool is_server_ = SSL_is_server(ssl()) != 0;
-  ErrorCode failed_;                // Why no more can be read,
-  ErrorCode write_failed_;          // or written.
-  std::string ahead_;               // Plain bytes that were read to learn the mode.
+  const bool is_server_ = SSL_is_server(ssl_.get()) != 0;
+  ErrorCode failed_;        // Why no more can be read,
+  ErrorCode write_failed_;  // or written.
+  ByteBuffer received_;     // By the read of the inner transport that is under way.
+  std::string ahead_;       // Plain bytes that were read to learn the mode.
+  std::string unsent_;      // Encrypted bytes that the socket has not taken, from unsent_at_ on.
+  size_t unsent_at_ = 0;
   bool is_reading_ = false;         // The inner transport reads.
-  bool is_flushing_ = false;        // It waits until it is writable, for unsent bytes.
-  bool shuts_down_ = false;         // After the unsent bytes have left.
+  bool is_flushing_ = false;        // It waits until it is writable, for unsent_.
+  bool shuts_down_ = false;         // After unsent_ has left.
   bool is_closing_ = false;         // The owner is gone, or has closed the connection.
   std::weak_ptr<Pending> pending_;  // Kept by operations of the inner transport.
 };
@@ -156,15 +168,15 @@ void Stream::Begin(Transport::Waited done) {
 
 void Stream::HandShake() {
   ERR_clear_error();
-  const int done = SSL_do_handshake(ssl());
-  const bool waits = done != 1 && SSL_get_error(ssl(), done) == SSL_ERROR_WANT_READ;
-  const ErrorCode error = done == 1 || waits ? ErrorCode() : ErrorOf(ssl());
+  const int done = SSL_do_handshake(ssl_.get());
+  const bool waits = done != 1 && SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_READ;
+  const ErrorCode error = done == 1 || waits ? ErrorCode() : ErrorOf(ssl_.get());
   Flush();  // Its messages, or an alert.
   if (waits) return ReadInner();
   if (error) return Fail(error);
   const std::shared_ptr<Pending> pending = KeepPending();
   if (pending->handshake) std::exchange(pending->handshake, nullptr)({});
-  if (pending->writable && session_->unsent().empty()) {
+  if (pending->writable && unsent_.empty()) {
     std::exchange(pending->writable, nullptr)({});
   }
   GoOn();
@@ -209,18 +221,18 @@ ErrorCode Stream::Decrypt(std::span<std::byte> into, size_t& bytes) {
   ERR_clear_error();
   while (bytes < into.size()) {
     const size_t room = std::min<size_t>(into.size() - bytes, INT32_MAX);
-    const int got = SSL_read(ssl(), into.data() + bytes, static_cast<int>(room));
+    const int got = SSL_read(ssl_.get(), into.data() + bytes, static_cast<int>(room));
     if (got > 0) {
       bytes += static_cast<size_t>(got);
       continue;
     }
-    switch (SSL_get_error(ssl(), got)) {
+    switch (SSL_get_error(ssl_.get(), got)) {
       case SSL_ERROR_WANT_READ:
         return asio::error::would_block;
       case SSL_ERROR_ZERO_RETURN:
         return asio::error::eof;
       case SSL_ERROR_SSL:
-        return ErrorOf(ssl());
+        return ErrorOf(ssl_.get());
       default:
         return asio::error::connection_reset;
     }
@@ -231,17 +243,16 @@ ErrorCode Stream::Decrypt(std::span<std::byte> into, size_t& bytes) {
 void Stream::ReadInner() {
   if (is_reading_) return;
   is_reading_ = true;
-  inner_->AsyncRead(session_->ReceiveRoom(), [self = shared_from_this(), pending = KeepPending()](
-                                                 const ErrorCode& error, size_t bytes) {
+  received_.resize(kReadBytes);
+  inner_->AsyncRead(received_.span(), [self = shared_from_this(), pending = KeepPending()](
+                                          const ErrorCode& error, size_t bytes) {
     self->is_reading_ = false;
     if (error) return self->Fail(error);
-    self->session_->OnReceived(bytes);
-    self->TakeReceived();
+    self->TakeReceived(self->received_.span().first(bytes));
   });
 }
 
-void Stream::TakeReceived() {
-  const std::span<const std::byte> bytes = session_->received();
+void Stream::TakeReceived(std::span<const std::byte> bytes) {
   if (mode_ == Mode::kUnknown) {
     mode_ = bytes.front() == kHandshakeRecord ? Mode::kTls : Mode::kPlain;
     if (mode_ == Mode::kPlain && use_ == TlsUse::kRequired) {
@@ -250,9 +261,10 @@ void Stream::TakeReceived() {
   }
   if (mode_ == Mode::kPlain) {
     ahead_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    session_->DropReceived();
+    received_ = ByteBuffer();
     return GoOn();
   }
+  BIO_write(SSL_get_rbio(ssl_.get()), bytes.data(), static_cast<int>(bytes.size()));
   IsReady() ? GoOn() : HandShake();
 }
 
@@ -294,16 +306,34 @@ size_t Stream::Write(std::span<const std::span<const std::byte>> pieces, ErrorCo
     error = write_failed_ ? write_failed_ : ErrorCode(asio::error::would_block);
     return 0;
   }
-  TlsRecordCutter cutter(pieces, kWriteBytesMax);
-  size_t taken = 0;
+  // Small pieces share a record.
+  std::array<std::byte, kTlsRecordBytes> record;
+  size_t filled = 0, taken = 0;
   bool goes_on = true;
-  while (goes_on) {
-    const std::span<const std::byte> record = cutter.Next();
-    if (record.empty()) break;
-    goes_on = Encrypt(record, taken);
+  for (size_t i = 0; i < pieces.size() && goes_on && taken + filled < kWriteBytesMax; ++i) {
+    std::span<const std::byte> piece = pieces[i];
+    while (!piece.empty() && goes_on && taken + filled < kWriteBytesMax) {
+      if (filled == 0 && piece.size() >= kTlsRecordBytes) {
+        size_t here = 0;
+        const size_t most = std::min(piece.size(), kWriteBytesMax - taken);
+        goes_on = Encrypt(piece.first(most), here);
+        taken += here;
+        piece = piece.subspan(here);
+        continue;
+      }
+      const size_t part = std::min(piece.size(), kTlsRecordBytes - filled);
+      std::memcpy(record.data() + filled, piece.data(), part);
+      filled += part;
+      piece = piece.subspan(part);
+      if (filled == kTlsRecordBytes) {
+        goes_on = Encrypt(record, taken);
+        filled = 0;
+      }
+    }
   }
+  if (goes_on && filled > 0) goes_on = Encrypt(std::span(record).first(filled), taken);
   Flush();
-  if (!goes_on && taken == 0) error = ErrorOf(ssl());
+  if (!goes_on && taken == 0) error = ErrorOf(ssl_.get());
   return taken;
 }
 
@@ -311,7 +341,7 @@ size_t Stream::Write(std::span<const std::span<const std::byte>> pieces, ErrorCo
 bool Stream::Encrypt(std::span<const std::byte> bytes, size_t& taken) {
   ERR_clear_error();
   while (!bytes.empty()) {
-    const int done = SSL_write(ssl(), bytes.data(), static_cast<int>(bytes.size()));
+    const int done = SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
     if (done <= 0) return false;
     taken += static_cast<size_t>(done);
     bytes = bytes.subspan(static_cast<size_t>(done));
@@ -321,21 +351,30 @@ bool Stream::Encrypt(std::span<const std::byte> bytes, size_t& taken) {
 
 // Sends what is encrypted. False if some of it has not left; then it follows by itself.
 bool Stream::Flush() {
-  while (!session_->unsent().empty()) {
-    const std::span<const std::byte> rest = session_->unsent();
+  BIO* const out = SSL_get_wbio(ssl_.get());
+  if (const int pending = BytesIn(out); pending > 0) {
+    const size_t before = unsent_.size();
+    unsent_.resize(before + static_cast<size_t>(pending));
+    BIO_read(out, unsent_.data() + before, pending);
+  }
+  while (unsent_at_ < unsent_.size()) {
+    const std::span<const std::byte> rest = std::as_bytes(std::span(unsent_)).subspan(unsent_at_);
     ErrorCode error;
     const size_t sent = inner_->TryWrite({&rest, 1}, error);
-    session_->OnSent(sent);
+    unsent_at_ += sent;
     if (error == asio::error::would_block || (!error && sent == 0)) break;
     if (error) {  // The next write reports it.
       write_failed_ = error;
-      session_->OnSent(rest.size() - sent);
+      unsent_at_ = unsent_.size();
+      break;
     }
   }
-  if (!session_->unsent().empty()) {
+  if (unsent_at_ < unsent_.size()) {
     FlushLater();
     return false;
   }
+  unsent_.clear();
+  unsent_at_ = 0;
   if (std::exchange(shuts_down_, false)) inner_->ShutdownSend();
   return true;
 }
@@ -374,7 +413,7 @@ void Stream::WaitWritable(Transport::Waited done) {
 void Stream::ShutdownSend() {
   if (mode_ != Mode::kTls) return inner_->ShutdownSend();
   ERR_clear_error();
-  SSL_shutdown(ssl());
+  SSL_shutdown(ssl_.get());
   shuts_down_ = true;
   Flush();
 }
@@ -409,7 +448,7 @@ void Stream::Close() {
   const std::shared_ptr<Stream> self = shared_from_this();
   if (mode_ == Mode::kTls && inner_->is_open()) {
     ERR_clear_error();
-    SSL_shutdown(ssl());
+    SSL_shutdown(ssl_.get());
     if (!Flush()) {
       // Only the flush goes on.
       inner_->Cancel();
@@ -460,10 +499,11 @@ class TlsTransport final : public Transport {
 class DetachedTls final : public DetachedTransport {
  public:
   explicit DetachedTls(Stream& stream)
-      : session_(std::move(stream.session_)),
+      : ssl_(std::move(stream.ssl_)),
         mode_(stream.mode_),
         use_(stream.use_),
         ahead_(std::move(stream.ahead_)),
+        unsent_(stream.unsent_.substr(stream.unsent_at_)),
         inner_(stream.inner_->Detach()) {}
 
   bool is_valid() const { return inner_ != nullptr; }
@@ -471,18 +511,19 @@ class DetachedTls final : public DetachedTransport {
   std::unique_ptr<Transport> Attach(EventLoop& loop) override {
     std::unique_ptr<Transport> inner = inner_->Attach(loop);
     if (inner == nullptr) return nullptr;
-    // The session has the bytes in both directions.
-    auto stream = std::make_shared<Stream>(std::move(inner), std::move(session_), mode_, use_);
+    // The session keeps its buffers.
+    auto stream = std::make_shared<Stream>(std::move(inner), std::move(ssl_), mode_, use_);
     stream->ahead_ = std::move(ahead_);
+    stream->unsent_ = std::move(unsent_);
     stream->Flush();
     return std::make_unique<TlsTransport>(std::move(stream));
   }
 
  private:
-  std::unique_ptr<TlsSession> session_;
+  SslSession ssl_;
   const Stream::Mode mode_;
   const TlsUse use_;
-  std::string ahead_;
+  std::string ahead_, unsent_;
   std::unique_ptr<DetachedTransport> inner_;
 };
 
@@ -508,8 +549,7 @@ class TlsListener final : public Listener {
       if (error) return done(error, nullptr);
       SslSession session = context->NewSession();
       if (session == nullptr) return done(asio::error::no_memory, nullptr);
-      auto stream = std::make_shared<Stream>(std::move(transport),
-                                             std::make_unique<TlsSession>(std::move(session)),
+      auto stream = std::make_shared<Stream>(std::move(transport), WithBuffers(std::move(session)),
                                              Stream::Mode::kUnknown, use);
       stream->Begin();
       done(error, std::make_unique<TlsTransport>(std::move(stream)));
@@ -548,9 +588,8 @@ absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoo
         }
         stream->Begin(std::move(done));
       }));
-  auto stream =
-      std::make_shared<Stream>(std::move(inner), std::make_unique<TlsSession>(std::move(session)),
-                               Stream::Mode::kTls, TlsUse::kRequired);
+  auto stream = std::make_shared<Stream>(std::move(inner), WithBuffers(std::move(session)),
+                                         Stream::Mode::kTls, TlsUse::kRequired);
   *later = stream;
   return std::make_unique<TlsTransport>(std::move(stream));
 }

@@ -4,7 +4,7 @@
 //
 //   Connection, Server, HttpStream
 //   ------------------------------ Transport: plain bytes
-//   TlsTransport                   OpenSSL, over the buffers of TlsSession
+//   TlsTransport                   OpenSSL, over two buffers in memory
 //   ------------------------------ Transport: encrypted bytes
 //   SocketTransport
 //
