@@ -223,6 +223,7 @@ absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
       parted_status_ = file_->Verify(layout_.data_offset + layout_.data_bytes(), file_->bytes());
     }
     if (parted_status_.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
+    if (parted_) compared_ = std::vector<std::atomic<uint64_t>>((parted_->keys() + 63) / 64);
   });
   TS_RETURN_IF_ERROR(parted_status_);
   return parted_ ? &*parted_ : nullptr;
@@ -231,19 +232,28 @@ absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
 absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) const {
   TS_ASSIGN_OR_RETURN(const PartedIndex* const parted, Parted());
   if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
-  const std::optional<RowRange> rows = parted->Find(position);
-  if (!rows) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const PinnedBytes held, ElementsInPlace());
-  const std::span<const std::byte> positions = held.span();
-  for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
-    TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
-    const int64_t found = PositionAt(positions, layout_.width, row);
-    if (found != position) {
-      return DataLoss("{}: row {} has position {}, its index says {}", path(), row, found,
-                      position);
-    }
+  const std::optional<size_t> key = parted->NumberOf(position);
+  if (!key) return std::nullopt;
+  const RowRange rows = parted->rows(*key);
+  std::atomic<uint64_t>& word = compared_[*key / 64];
+  const uint64_t bit = uint64_t{1} << *key % 64;
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+    TS_RETURN_IF_ERROR(CompareWithIndex(position, rows));
+    word.fetch_or(bit, std::memory_order_relaxed);
   }
   return rows;
+}
+
+// kDataLoss if the first or the last of the rows that the index gives to a position has another.
+absl::Status ColumnFile::CompareWithIndex(int64_t position, RowRange rows) const {
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, ElementsInPlace());
+  for (const uint64_t row : {rows.begin_row, rows.end_row - 1}) {
+    TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
+    const int64_t found = PositionAt(held.span(), layout_.width, row);
+    if (found == position) continue;
+    return DataLoss("{}: row {} has position {}, its index says {}", path(), row, found, position);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {

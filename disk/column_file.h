@@ -8,6 +8,7 @@
 //   symbols  names without a domain
 //   items    strings and other nested values
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -103,8 +104,8 @@ class ColumnFile {
   // Returns the rows of `position` by the index; nullopt if it has none. kFailedPrecondition if
   // Parted() is nullptr. kDataLoss if the first or the last of the rows has another position: so an
   // index that does not belong to these rows is detected, unless it is wrong only in the middle of
-  // a group.
-  // Cost: a binary search and two elements.
+  // a group. The rows of each position are compared once.
+  // Cost: a binary search; the first time, also two elements.
   absl::StatusOr<std::optional<RowRange>> RowsOf(int64_t position) const;
 
   // For kFixed: what readers have found out about its order, and can add to.
@@ -125,6 +126,7 @@ class ColumnFile {
   absl::Status ReadSerialised();
   absl::Status ReadNames(std::span<const std::byte> bytes);
   absl::StatusOr<Value> SymbolAt(uint64_t row) const;
+  absl::Status CompareWithIndex(int64_t position, RowRange rows) const;
 
   std::unique_ptr<const StoredFile> file_;
   std::shared_ptr<const SymbolDomains> domains_;
@@ -136,9 +138,12 @@ class ColumnFile {
   size_t element_bytes_ = 0;
   std::vector<uint64_t> name_starts_;         // For kSymbols: where each name begins in the file.
   std::unique_ptr<const NestedItems> items_;  // For kItems; nullptr if there are none.
-  mutable std::once_flag parted_once_;        // Guards the first write of the next two.
+  mutable std::once_flag parted_once_;        // Guards the first write of the next three.
   mutable std::optional<PartedIndex> parted_;
   mutable absl::Status parted_status_;
+  // A bit for each key of the index, set when the key's first and last row were compared with it.
+  // Relaxed, as in VerifiedBlocks: no thread writes what a bit stands for.
+  mutable std::vector<std::atomic<uint64_t>> compared_;
   mutable AscendingRanges ascending_;
 };
 

@@ -23,7 +23,8 @@ class CompressedFile : public StoredFile {
  public:
   CompressedFile(std::string path, Mapping mapping, CompressedLayout layout,
                  std::unique_ptr<const VerifiedBlocks> checksums)
-      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes(), std::move(checksums)),
+      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes(), std::move(checksums),
+                   /*is_compressed=*/true),
         mapping_(std::move(mapping)),
         layout_(std::move(layout)) {}
 
@@ -75,8 +76,6 @@ class CompressedFile : public StoredFile {
     }
     return absl::OkStatus();
   }
-
-  bool is_compressed() const override { return true; }
 
  private:
   size_t HeadBytes() const { return std::min<uint64_t>(kPageBytes, bytes()); }

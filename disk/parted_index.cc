@@ -81,12 +81,12 @@ std::optional<PartedIndex> PartedIndex::Parse(std::span<const std::byte> file,
   return index;
 }
 
-std::optional<RowRange> PartedIndex::Find(int64_t key) const {
+std::optional<size_t> PartedIndex::NumberOf(int64_t key) const {
   const auto found =
       std::lower_bound(by_key_.begin(), by_key_.end(), key,
                        [this](uint32_t number, int64_t sought) { return keys_[number] < sought; });
   if (found == by_key_.end() || keys_[*found] != key) return std::nullopt;
-  return rows(*found);
+  return *found;
 }
 
 std::optional<size_t> PartedIndex::FindOutside(uint64_t names) const {

@@ -49,12 +49,12 @@ class PartedIndex {
   // Keys in the order of their rows.
   int64_t key(size_t i) const { return keys_[i]; }
   RowRange rows(size_t i) const { return {starts_[i], starts_[i + 1]}; }
-  // Returns the rows of a position; nullopt if it has none. Cost: a binary search.
-  std::optional<RowRange> Find(int64_t key) const;
+  // Returns the number of a key, below keys(); nullopt if there is none. Cost: a binary search.
+  std::optional<size_t> NumberOf(int64_t key) const;
   // Returns the number of a key that is neither null nor below `names`; nullopt if there is none.
   // Cost: a binary search.
   std::optional<size_t> FindOutside(uint64_t names) const;
-  // Returns the number of the key that has a row, below keys(). Cost: as Find.
+  // Returns the number of the key that has a row, below keys(). Cost: as NumberOf.
   size_t KeyOfRow(uint64_t row) const;
 
  private:

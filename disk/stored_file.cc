@@ -20,7 +20,8 @@ namespace {
 class PlainFile : public StoredFile {
  public:
   PlainFile(std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> blocks)
-      : StoredFile(std::move(path), mapping.bytes().size(), mapping.bytes(), std::move(blocks)),
+      : StoredFile(std::move(path), mapping.bytes().size(), mapping.bytes(), std::move(blocks),
+                   /*is_compressed=*/false),
         mapping_(std::move(mapping)) {}
 
   absl::StatusOr<std::span<const std::byte>> Head() const override {

@@ -57,7 +57,8 @@ class StoredFile {
   // each block only once. OK if there are no checksums. kDataLoss, with path, byte, block and rows,
   // for damage.
   absl::Status Verify(uint64_t begin, uint64_t end) const {
-    if (is_verified() || is_compressed()) return absl::OkStatus();
+    if (is_verified() || is_compressed_) return absl::OkStatus();
+    if (blocks_->IsInVerifiedBlock(begin, end)) return absl::OkStatus();
     return VerifyOnDisk(begin, end);
   }
   // Does the same for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
@@ -70,7 +71,7 @@ class StoredFile {
   // that are read once. Memory: one block of a compressed file.
   using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
   virtual absl::Status Visit(Visitor visitor) const = 0;
-  virtual bool is_compressed() const { return false; }
+  bool is_compressed() const { return is_compressed_; }
   bool has_checksums() const { return blocks_ != nullptr; }
   // True if Verify has nothing to compare any more: all blocks were verified, or there are no
   // checksums.
@@ -87,8 +88,12 @@ class StoredFile {
 
  protected:
   StoredFile(std::string path, uint64_t bytes, std::span<const std::byte> on_disk,
-             std::unique_ptr<const VerifiedBlocks> blocks)
-      : path_(std::move(path)), bytes_(bytes), on_disk_(on_disk), blocks_(std::move(blocks)) {}
+             std::unique_ptr<const VerifiedBlocks> blocks, bool is_compressed)
+      : path_(std::move(path)),
+        bytes_(bytes),
+        on_disk_(on_disk),
+        blocks_(std::move(blocks)),
+        is_compressed_(is_compressed) {}
 
   // Does the same, but if [image_begin, image_end) is not empty, an error names the rows in these
   // bytes of bytes() instead of those in the block.
@@ -102,6 +107,7 @@ class StoredFile {
   const uint64_t bytes_;
   const std::span<const std::byte> on_disk_;
   const std::unique_ptr<const VerifiedBlocks> blocks_;  // nullptr without checksums.
+  const bool is_compressed_;
   mutable Rows rows_;
 };
 

@@ -61,11 +61,14 @@ template <typename T>
 absl::StatusOr<bool> Ascend(const StoredColumn& key, const StoredColumn& times, size_t part,
                             size_t row, size_t end_row, std::span<const T> all) {
   const size_t part_begin = times.layout().BeginRow(part);
-  TS_RETURN_IF_ERROR(times.Verify(part_begin + row, part_begin + end_row));
   const disk::PartedIndex& index = key.IndexOf(part);
   const disk::RowRange of_symbol = index.rows(index.KeyOfRow(row));
   // A name that its domain has twice may have two neighbouring keys.
-  if (end_row > of_symbol.end_row) return std::ranges::is_sorted(all.subspan(row, end_row - row));
+  if (end_row > of_symbol.end_row) {
+    TS_RETURN_IF_ERROR(times.Verify(part_begin + row, part_begin + end_row));
+    return std::ranges::is_sorted(all.subspan(row, end_row - row));
+  }
+  // Ranges that are known were read from verified rows.
   disk::AscendingRanges& known = times.AscendingIn(part);
   if (const std::optional<bool> ascends = known.Find(of_symbol)) return *ascends;
   TS_RETURN_IF_ERROR(
