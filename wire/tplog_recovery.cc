@@ -54,6 +54,7 @@ class Recovery {
  private:
   absl::Status OpenLog();
   absl::Status CreateLog();
+  absl::Status WriteHeader();
   absl::Status CreateIndex();
   absl::StatusOr<bool> IndexHasBlocks() const;
   absl::Status ReadState();
@@ -100,6 +101,8 @@ absl::Status Recovery::OpenLog() {
   if (log_bytes_ == kTplogHeaderBytes && !CheckTplogHeader(out_.log).ok()) return CreateLog();
 
   TS_RETURN_IF_ERROR(CheckTplogHeader(out_.log));
+  // A sync of the header may have failed: then only the page cache has it.
+  if (log_bytes_ == kTplogHeaderBytes) TS_RETURN_IF_ERROR(WriteHeader());
   TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(index_path_));
   if (!has_index) {
     out_.recovery.index_created = true;
@@ -146,12 +149,16 @@ absl::Status Recovery::CreateLog() {
     has_index = options_.carried_progress.empty();
   }
   if (!has_index) TS_RETURN_IF_ERROR(CreateIndex());
-  TS_RETURN_IF_ERROR(out_.log.WriteAt(0, kTplogHeader));
-  TS_RETURN_IF_ERROR(out_.log.SyncData());
-  TS_RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path_)));
+  TS_RETURN_IF_ERROR(WriteHeader());
   log_bytes_ = kTplogHeaderBytes;
   out_.recovery.created = true;
   return absl::OkStatus();
+}
+
+absl::Status Recovery::WriteHeader() {
+  TS_RETURN_IF_ERROR(out_.log.WriteAt(0, kTplogHeader));
+  TS_RETURN_IF_ERROR(out_.log.SyncData());
+  return SyncDirectory(DirectoryOf(path_));
 }
 
 // Creates it under another name first, so that an index always has its header.
