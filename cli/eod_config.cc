@@ -37,7 +37,7 @@ absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hd
   TS_RETURN_IF_ERROR(table.Read("threads", &options.threads, 1, 256));
   TS_RETURN_IF_ERROR(table.Read("nice", &options.nice, 0, 19));
   TS_RETURN_IF_ERROR(table.ReadBytes("memory", &options.memory_bytes));
-  TS_RETURN_IF_ERROR(table.Read("keep_logs_days", &options.keep_logs_days, 0, 100'000));
+  TS_RETURN_IF_ERROR(table.Read("keep_logs_days", &options.keep_logs_days, 1, 100'000));
   TS_RETURN_IF_ERROR(table.Read("retry_s", &retry_s));
   if (retry_s <= 0) return table.ErrorAt("retry_s", "expected a number above 0");
   options.retry_ns = static_cast<int64_t>(retry_s * static_cast<double>(kNsPerSecond));

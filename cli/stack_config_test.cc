@@ -336,6 +336,8 @@ default = "gzip"
 }
 
 TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
+  EXPECT_THAT(ErrorOf("[[rdb]]\n[eod]\nkeep_logs_days = 0\n"),
+              testing::HasSubstr("3:18: eod.keep_logs_days"));
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nrdb = \"two\"\n"),
             "stack.toml:3:7: eod.rdb: expected the name of an rdb of this file, found \"two\"");
   EXPECT_EQ(

@@ -67,7 +67,8 @@ struct EndOfDayOptions {
   int threads = 3;  // Writing threads; usually one of three waits for the disk.
   int nice = 10;
   size_t memory_bytes = size_t{160} << 20;  // See PartitionWriterOptions.
-  int keep_logs_days = -1;                  // -1: keep all.
+  // -1: keep all. Use at least 1: a subscriber that is behind when a day ends reads its log.
+  int keep_logs_days = -1;
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
   disk::StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -70,12 +72,19 @@ class Life {
   void WatchFeeds();
   void WatchKeptDays();
   void WatchTickerplant();
+  void NoteUnknownFailures();
   int64_t UnsyncedNsMax() const;
   void Look();
   // True if reading a log may have failed.
   bool MayBeIllegible() const {
     return troubles_->kinds().read_errors || troubles_->kinds().flipped_bits ||
            oracle_->expects_damage();
+  }
+  // True if a subscriber may lack rows of a day because its log is gone. If no log is kept, the rdb
+  // removes it as soon as the day is written. Configurations refuse that, but lives of one day have
+  // no other removed logs.
+  bool MayLackLog(const std::string& path) const {
+    return options_.keep_logs_days == 0 && !std::filesystem::exists(path);
   }
   void CheckRolled(int32_t date);
   void RestartIncomplete();
@@ -116,8 +125,9 @@ class Life {
   int64_t tickerplant_ran_ns_ = 0;       // When it ran last.
   int64_t tickerplant_stalled_ns_ = -1;  // When it was last seen to be stalled; -1: never.
   // Numbers of calls and of syncs that the disk had failed when it was last looked at.
-  uint64_t failed_calls_ = 0, failed_syncs_ = 0;
-  std::optional<int64_t> log_failed_ns_;  // When a sync of this tickerplant's log failed.
+  uint64_t failed_calls_ = 0, failed_syncs_ = 0, noted_syncs_ = 0;
+  std::set<std::string> unknown_failures_;  // Logs: a start does not know that a sync failed.
+  std::optional<int64_t> log_failed_ns_;    // When a sync of this tickerplant's log failed.
   bool feed_a_asks_ = false, feed_b_asks_ = false;
   int64_t next_look_ns_ = 0;
   int64_t bars_wait_since_ns_ = 0;
@@ -220,7 +230,8 @@ void Life::StartStack() {
         ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant();
     // It knows that a sync failed, so it has written again what that dropped.
     for (const char* const suffix : {"", ".idx"}) {
-      if (!plant.log().recovery().sync_failed) break;
+      if (!plant.log().recovery().sync_failed || unknown_failures_.contains(plant.log().path()))
+        break;
       if (!world_.disk().HasDropped(plant.log().path() + suffix)) continue;
       oracle_->Fail("after a failed sync, a start left pages of the log to the kernel");
     }
@@ -297,6 +308,21 @@ void Life::WatchKeptDays() {
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
+// Called while no tickerplant runs. If the disk refused the note on a failed sync, too, no later
+// start knows of it, which the tickerplant reports.
+void Life::NoteUnknownFailures() {
+  const uint64_t failed_syncs = world_.disk().failed_sync().number;
+  if (std::exchange(noted_syncs_, failed_syncs) == failed_syncs) return;
+  std::error_code absent;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder(), absent)) {
+    std::string log = entry.path();
+    if (!world_.disk().HasDropped(log)) continue;
+    if (log.ends_with(".idx")) log.resize(log.size() - 4);
+    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(log);
+    if (!state.ok() || !state->synced.has_value()) unknown_failures_.insert(log);
+  }
+}
+
 // Called after each event.
 void Life::WatchTickerplant() {
   const uint64_t failed_calls = world_.disk().failed_calls();
@@ -304,6 +330,7 @@ void Life::WatchTickerplant() {
     troubles_->OnMoment(Troubles::Moment::kError);
   }
   const auto* const program = ProgramOf<TickerplantProgram>(tickerplant_);
+  if (program == nullptr || tickerplant_->is_dead()) NoteUnknownFailures();
   if (program == nullptr) return;
   tickerplant_ran_ns_ = world_.MonotonicNs();
   if (tickerplant_->is_stalled()) tickerplant_stalled_ns_ = world_.MonotonicNs();
@@ -323,9 +350,10 @@ void Life::Look() {
   next_look_ns_ = world_.MonotonicNs() + kLookNs;
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
-    if (recorder->is_incomplete() && !MayBeIllegible()) oracle_->Fail("a subscriber misses rows");
+    const bool lacks = recorder->is_incomplete() && !MayLackLog(recorder->log().path);
+    if (lacks && !MayBeIllegible()) oracle_->Fail("a subscriber misses rows");
     for (const auto& [date, rows] : recorder->ended()) {
-      if (rows || MayBeIllegible()) continue;
+      if (rows || MayBeIllegible() || MayLackLog(options_.LogPath(date))) continue;
       oracle_->Fail(fmt::format("a subscriber missed rows of {}", FormatDate(date)));
     }
   }
