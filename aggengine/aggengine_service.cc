@@ -52,6 +52,14 @@ class AggEngineService::Link final : public wire::ClientHandler {
 
   void OnConnected(wire::Connection& connection) override {
     connection_ = &connection;
+    const Value request =
+        Value::List({Value::String(protocol::kPublisher), Value::Symbol(service_.name_)});
+    connection.Call(request, [this](const absl::StatusOr<Value>& answer) {
+      if (absl::IsUnavailable(answer.status())) return;  // The connection has ended.
+      // A plain kdb+tick does not know the verb.
+      if (!answer.ok()) LogInfo("not the only publisher reason=\"{}\"", Message(answer.status()));
+      service_.Subscribe();
+    });
     if (service_.engine_->is_live()) service_.RegisterAsCloser(&connection);
     service_.Publish();
   }
@@ -87,6 +95,8 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
                                    Engine* engine)
     : clock_(loop.clock()),
       engine_(engine),
+      loop_(loop),
+      subscribe_(options.subscriber),
       name_(options.subscriber.client.user),
       publish_ns_(options.publish_ns),
       gap_ns_(options.gap_ns),
@@ -103,11 +113,16 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
     if (engine_->closing_date()) Publish();
   });
   engine_->SetOnReplayDone([this] { OnLive(); });
+  subscribe_.tables = engine_->Sources();
+  subscribe_.ahead = true;
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
-  wire::SubscriberOptions subscribe = options.subscriber;
-  subscribe.tables = engine_->Sources();
-  subscribe.ahead = true;
-  subscriber_ = std::make_unique<wire::Subscriber>(loop, subscribe, engine_);
+}
+
+// The engine reads the log, with the bars that are in it, after its predecessor's connection was
+// closed: bars that came after that would stay unnoticed.
+void AggEngineService::Subscribe() {
+  if (subscriber_ != nullptr) return;
+  subscriber_ = std::make_unique<wire::Subscriber>(loop_, subscribe_, engine_);
 }
 
 AggEngineService::~AggEngineService() {
@@ -156,7 +171,8 @@ int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - clo
 void AggEngineService::PublishWhenDue() {
   if (gap_ns_ == 0) return Publish();
   const int64_t wait_ns = WaitNs();
-  const wire::Connection* const connection = subscriber_->connection();
+  const wire::Connection* const connection =
+      subscriber_ == nullptr ? nullptr : subscriber_->connection();
   if (wait_ns <= 0 && (connection == nullptr || !connection->HasUnread())) {
     due_timer_.Cancel();
     is_due_ = false;
@@ -206,6 +222,7 @@ void AggEngineService::StopAcceptingRows() {
   CancelTimers();
   Publish();
   is_behind_ = true;  // Every answer makes room for more rows.
+  if (subscriber_ == nullptr) return;
   if (wire::Connection* const connection = subscriber_->connection()) connection->PauseReading();
 }
 

@@ -63,6 +63,7 @@ class AggEngineService {
 
  private:
   class Link;
+  void Subscribe();
   void Publish();
   void PublishWhenDue();
   int64_t WaitNs() const;
@@ -73,6 +74,8 @@ class AggEngineService {
 
   const Clock& clock_;
   Engine* const engine_;
+  wire::EventLoop& loop_;
+  wire::SubscriberOptions subscribe_;
   const std::string name_;  // User name of both connections.
   const int64_t publish_ns_, gap_ns_;
   bool on_timer_ = false;                 // True: publishes by the timer; false: as rows arrive.
@@ -84,7 +87,7 @@ class AggEngineService {
   wire::Timer due_timer_;  // Ends a publish gap.
   serve::LoopQueries queries_;
   std::unique_ptr<Link> link_;
-  std::unique_ptr<wire::Subscriber> subscriber_;
+  std::unique_ptr<wire::Subscriber> subscriber_;  // nullptr until link_ is registered.
 };
 
 }  // namespace tickstack::aggengine

@@ -39,6 +39,7 @@ class SmallTickerplant final : public wire::ServerHandler {
     }
     const std::string verb(request->items()[0].text());
     if (verb == ".u.subx") {
+      EXPECT_FALSE(publishers.empty()) << "rows of the engine before this one may follow";
       subscriber = &connection;
       is_asked_for_rows_ahead = request->items().size() == 4;
       std::vector<Value> answer;
@@ -54,6 +55,10 @@ class SmallTickerplant final : public wire::ServerHandler {
       upds.push_back(*std::move(request));
       tickets.push_back({&connection, connection.TakeTicket()});
       return;
+    }
+    if (verb == ".u.publisher") {
+      publishers.push_back(*std::move(request));
+      return connection.Reply(connection.TakeTicket(), Value());
     }
     const bool registers = request->items()[0].text() == ".u.closer";
     (registers ? closers : notes).push_back(*std::move(request));
@@ -94,8 +99,9 @@ class SmallTickerplant final : public wire::ServerHandler {
   wire::Connection* subscriber = nullptr;
   std::vector<Value> upds;  // Whole upds in the order of their arrival.
   std::deque<std::pair<wire::Connection*, wire::ReplyTicket>> tickets;
-  std::vector<Value> closers;  // `.u.closer` messages.
-  std::vector<Value> notes;    // Other messages.
+  std::vector<Value> closers;     // `.u.closer` messages.
+  std::vector<Value> publishers;  // `.u.publisher` messages.
+  std::vector<Value> notes;       // Other messages.
 
  private:
   static Value Schemas() {
@@ -177,6 +183,8 @@ class AggEngineServiceTest : public testing::Test {
 TEST_F(AggEngineServiceTest, PublishesChangedRowsAndSaysThatItClosesDays) {
   // There is one closer for each connection.
   for (const Value& closer : tickerplant_.closers) EXPECT_EQ(closer.items()[1].symbol(), "agg");
+  ASSERT_EQ(tickerplant_.publishers.size(), 1u);
+  EXPECT_EQ(tickerplant_.publishers[0].items()[1].symbol(), "agg");
   tickerplant_.Publish({10, 12, 11}, {1, 1, 2});
   WaitForUpds(1);
   const Value& upd = tickerplant_.upds[0];
@@ -201,6 +209,7 @@ TEST_F(AggEngineServiceTest, WhatWasNotAnsweredBeforeALossIsSentAgain) {
   tickerplant_.AnswerOldest();
   Wait([this] { return !service_->has_unpublished(); });
   EXPECT_EQ(engine_->counters().rows_out_again, 2u);
+  EXPECT_EQ(tickerplant_.publishers.size(), 2u) << "rows of the lost connection may follow";
 }
 
 TEST_F(AggEngineServiceTest, ChangesGatherWhileAnswersAreOut) {

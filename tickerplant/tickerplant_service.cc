@@ -403,6 +403,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
   }
   held_requests_.erase(connection.id());
   feed_windows_.OnConnectionGone(connection.id());
+  publishers_.OnConnectionGone(connection.id());
   closers_.OnConnectionGone(connection.id());
   feed_names_.OnConnectionGone(connection.id());
   may_publish_.erase(connection.id());

@@ -24,6 +24,7 @@
 #include "tickerplant/batch_clock.h"
 #include "tickerplant/connection_outlet.h"
 #include "tickerplant/day_closers.h"
+#include "tickerplant/publishers.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/feed_windows.h"
 #include "tickerplant/log_ranges.h"
@@ -142,6 +143,7 @@ class TickerplantService : public wire::ServerHandler {
     ByteBuffer begin;
   };
   LastSender last_sender_;
+  Publishers publishers_;
   DayClosers closers_;
   bool ends_by_hand_ = false;  // True if a request ended the closing day.
   // In the order of their arrival. Their connections are not read while the day closes.

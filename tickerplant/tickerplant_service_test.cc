@@ -167,6 +167,29 @@ TEST_F(TickerplantServiceTest, ReadsTheNewConnectionOfACloserWhileTheDayCloses) 
   EXPECT_EQ(next.at("quote"), 7u);
 }
 
+// Goal: a row of a process that has died does not replace a newer one of its successor, because it
+// was still on its way. Method: it arrives right after the successor has registered.
+TEST_F(TickerplantServiceTest, LogsNothingMoreOfAPublisherThatWasReplaced) {
+  Peer first, second, other;
+  wire::Connection& before = Connect(first);
+  wire::Connection& after = Connect(second);
+  wire::Connection& unrelated = Connect(other);
+  ASSERT_TRUE(Ask(before, ".u.publisher[`bars]").ok());
+  ASSERT_TRUE(Ask(unrelated, ".u.publisher[`others]").ok());
+  ASSERT_TRUE(Ask(before, UpdOf("trade", Trade("A"))).ok());
+  bool registered = false;
+  after.Call(Value::List({Value::Symbol(".u.publisher"), Value::Symbol("bars")}),
+             [&registered](const absl::StatusOr<Value>& answer) { registered = answer.ok(); });
+  loop_.Post([&] { before.SendAsync(UpdOf("trade", Trade("OLD"))); });
+  Until([&] { return registered; });
+  ASSERT_TRUE(Ask(after, ".u.publisher[`bars]").ok());  // Once more: it stays what it is.
+  ASSERT_TRUE(Ask(after, UpdOf("trade", Trade("NEW"))).ok());
+  ASSERT_TRUE(Ask(unrelated, UpdOf("trade", Trade("B"))).ok());
+  EXPECT_EQ(service_->tickerplant().logged_seq(), 3u);
+  EXPECT_EQ(Message(Ask(after, ".u.publisher[1]").status()),
+            "type: .u.publisher[name] takes a symbol");
+}
+
 TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

@@ -164,7 +164,7 @@ TEST_F(VerbRightsTest, WhatChangesTheTickerplantNeedsTheRightToAdminister) {
   UseUsers({{"nearly", nearly}, {"root", security::AllGrants()}});
   wire::Connection& connection = Connect("nearly");
   for (const std::string_view name :
-       {".u.end", ".u.endofday", ".u.feeds", ".u.closer", ".u.closed", ".u.w"}) {
+       {".u.end", ".u.endofday", ".u.feeds", ".u.publisher", ".u.closer", ".u.closed", ".u.w"}) {
     const std::string args = name == ".u.closed" ? "[`a;2020.03.09]" : "[`a]";
     EXPECT_EQ(ErrorOf(Ask(connection, std::string(name) + args)),
               fmt::format("access: nearly may not call {}", name));

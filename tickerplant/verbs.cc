@@ -17,7 +17,7 @@ namespace protocol = wire::protocol;
 namespace {
 
 constexpr size_t kSymbolsMax = 100'000;  // Symbols of one subscription.
-constexpr size_t kCloserBytesMax = 256;  // Bytes of a closer's name.
+constexpr size_t kProcessNameBytesMax = 256;
 
 bool IsName(const Value& value) { return value.is_atom_of(Type::kSymbol); }
 bool IsName(const Value& value, std::string_view name) {
@@ -59,6 +59,15 @@ absl::StatusOr<StringSet> SymbolSet(const Value& value) {
   return set;
 }
 
+// Returns an error unless `name` can be the name of a process.
+absl::Status CheckProcessName(std::string_view verb, const Value& name) {
+  if (!IsName(name)) return InvalidArgument("type: {}[name] takes a symbol", verb);
+  const size_t bytes = name.symbol().size();
+  if (bytes <= kProcessNameBytesMax) return absl::OkStatus();
+  return InvalidArgument("length: {}[name]: a name of {} bytes, at most {}", verb, bytes,
+                         kProcessNameBytesMax);
+}
+
 }  // namespace
 
 // The verbs with rows come first: FindRows looks at no others.
@@ -77,6 +86,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, kSubscribe, nullptr, &Verbs::Log},
     {protocol::kEnd, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
     {protocol::kEndOfDay, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
+    {protocol::kPublisher, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddPublisher},
     {protocol::kCloser, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddCloser},
     {protocol::kClosed, "[name;date]", 2, 2, kResult, kAdminister, nullptr, &Verbs::Closed},
     {protocol::kStats, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Stats},
@@ -291,14 +301,19 @@ absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {
   return Value();
 }
 
+absl::StatusOr<Value> TickerplantService::Verbs::AddPublisher(Args args) {
+  TS_RETURN_IF_ERROR(CheckProcessName(protocol::kPublisher, args[0]));
+  const std::string_view name = args[0].symbol();
+  const std::optional<uint64_t> before = service_.publishers_.Replace(name, sender_.id());
+  const auto found = before ? service_.connections_.find(*before) : service_.connections_.end();
+  if (found == service_.connections_.end()) return Value();
+  const std::shared_ptr<wire::Connection> replaced = found->second;
+  replaced->Close(FailedPrecondition("{} publishes on another connection now", name));
+  return Value();
+}
+
 absl::StatusOr<Value> TickerplantService::Verbs::AddCloser(Args args) {
-  if (!IsName(args[0])) {
-    return absl::InvalidArgumentError("type: .u.closer[name] takes a symbol");
-  }
-  if (args[0].symbol().size() > kCloserBytesMax) {
-    return InvalidArgument("length: .u.closer[name]: a name of {} bytes, at most {}",
-                           args[0].symbol().size(), kCloserBytesMax);
-  }
+  TS_RETURN_IF_ERROR(CheckProcessName(protocol::kCloser, args[0]));
   service_.closers_.Add(args[0].symbol(), sender_.id());
   return Value();
 }

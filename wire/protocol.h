@@ -30,6 +30,7 @@ inline constexpr std::string_view kSubscribe = ".u.sub";
 inline constexpr std::string_view kSubscribeNumbered = ".u.subx";
 inline constexpr std::string_view kAhead = "ahead";
 inline constexpr std::string_view kLog = ".u.log";
+inline constexpr std::string_view kPublisher = ".u.publisher";
 inline constexpr std::string_view kCuts = ".u.cuts";
 
 // The end of a day.
