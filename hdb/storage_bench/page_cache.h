@@ -1,12 +1,14 @@
 #pragma once
 
-// Empties the page cache, so that a read measures the storage.
+// Empties the page cache, so that a read measures the storage, and tells what it has.
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hdb/storage_bench/test.h"
 
 namespace tickstack::hdb::storage_bench {
 
@@ -25,5 +27,13 @@ std::string_view NameOf(CacheDrop drop);
 // kAuto. Pages that a process has mapped stay. With kMachine, the error names drop_caches if this
 // user may not write to it.
 absl::StatusOr<CacheDrop> DropPages(const std::string& directory, CacheDrop drop);
+// The same for several directories. Syncing takes ms for each file, so files that have not been
+// written since an earlier drop need no sync.
+enum class Unwritten : uint8_t { kSync, kNone };
+absl::StatusOr<CacheDrop> DropPages(std::span<const std::string> directories, CacheDrop drop,
+                                    Unwritten unwritten);
+
+// Returns how many pages of all files below `directory` are in the page cache. Reads none of them.
+absl::StatusOr<Pages> PagesBelow(const std::string& directory);
 
 }  // namespace tickstack::hdb::storage_bench

@@ -62,6 +62,9 @@ TEST_F(VectorFile, PagesAreInTheCacheUntilTheyAreDropped) {
   const Pages written = *PagesOf(path_);
   EXPECT_EQ(written.resident, written.total);
   EXPECT_EQ(written.total, (800'016u + 4'095) / 4'096);
+  const Pages below = *PagesBelow(scratch_.path());
+  EXPECT_EQ(below.total, written.total);
+  EXPECT_EQ(below.resident, written.resident);
   if (FileSystemOf(scratch_.path())->is_memory) GTEST_SKIP() << "a file system in memory";
   EXPECT_EQ(*DropPages(scratch_.path(), CacheDrop::kFiles), CacheDrop::kFiles);
   EXPECT_EQ(PagesOf(path_)->resident, 0u);
