@@ -24,6 +24,7 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
+#include "cli/hdb_queries.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
 #include "cli/loadtest_command.h"
@@ -366,6 +367,7 @@ struct HdbToolOptions {
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
   HdbExportOptions exports;
+  HdbQueriesOptions queries;
 };
 
 void AddHdbBench(CLI::App& hdb, HdbBenchOptions& options, Action& action) {
@@ -500,6 +502,10 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("export", "Write partitions as Parquet files in Hive's layout");
   AddHdbExportOptions(exports, options.exports);
   exports.callback([&] { action = [&] { return RunHdbExport(options.exports); }; });
+  CLI::App& queries = *hdb->add_subcommand(
+      "queries", "Measure queries about years of ticks with 1, 10 and 100 clients");
+  AddHdbQueriesOptions(queries, options.queries);
+  queries.callback([&] { action = [&] { return RunHdbQueries(options.queries); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {

@@ -23,6 +23,7 @@ SYSTEMD = "needs systemd: package_test.py runs it in a machine with the package"
 # Pages, a text of the block, and why it is not tried here.
 EXCUSED = {
     ("backup.md", "systemctl stop tickstack"): SYSTEMD,
+    ("history-queries.md", "--years 1"): "generates and asks for minutes; hdb_queries_test.py runs it small",
     ("http.md", "ws.onmessage ="): "needs KX's c.js, which is not part of this project; http_test.py sends the same frames",
     ("install.md", "podman build"): "needs a container engine; package_test.py runs the steps of the Containerfile",
     ("install.md", "systemctl status tickstack"): SYSTEMD,
