@@ -148,7 +148,7 @@ absl::StatusOr<AnswerTimes> HistoryClients::Ask(std::span<const std::string> que
   for (size_t client = 0; client < questions.size(); ++client) impl.AskOnce(client);
   absl::Status status = impl.RunUntil([&impl] { return impl.round->waiting == 0; });
   if (status.ok()) status = impl.round->status;
-  const AnswerTimes times = std::move(impl.round->times);
+  AnswerTimes times = std::move(impl.round->times);
   impl.round.reset();
   TS_RETURN_IF_ERROR(status);
   return times;
