@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<const suite::HistoryQuery*>> ChosenQueries(
   return chosen;
 }
 
-// A running hdb, and what is asked of it.
+// A running hdb that the clients ask.
 class HistoryHdb {
  public:
   HistoryHdb(std::string database, std::string folder, const bench::HeldSignals& signals)

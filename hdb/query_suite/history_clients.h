@@ -40,11 +40,11 @@ class HistoryClients {
   HistoryClients& operator=(const HistoryClients&) = delete;
 
   // Every client asks its question, given by its number, all at the same time; then again and again
-  // until `seconds` are over. Each asks at least once; 0: each asks once. `answers` has the expected
-  // answer of each client, or an error value where none is known yet, which the first answer then
-  // replaces. Errors: kUnknown with the client and q's error; kDataLoss if an answer differs from
-  // the expected one; kUnavailable if a connection is lost; those of `check`. After an error, no
-  // other call is allowed.
+  // until `seconds` are over. Each asks at least once; 0: each asks once. `answers` has the
+  // expected answer of each client, or an error value where none is known yet, which the first
+  // answer then replaces. Errors: kUnknown with the client and q's error; kDataLoss if an answer
+  // differs from the expected one; kUnavailable if a connection is lost; those of `check`. After an
+  // error, no other call is allowed.
   absl::StatusOr<AnswerTimes> Ask(std::span<const std::string> questions, double seconds,
                                   std::vector<Value>& answers);
 
