@@ -24,6 +24,7 @@
 #include "cli/hdb_checksum.h"
 #include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
+#include "cli/hdb_import.h"
 #include "cli/hdb_queries.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
@@ -368,6 +369,7 @@ struct HdbToolOptions {
   HdbBenchOptions bench;
   HdbExportOptions exports;
   HdbQueriesOptions queries;
+  HdbImportOptions imports;
 };
 
 void AddHdbBench(CLI::App& hdb, HdbBenchOptions& options, Action& action) {
@@ -506,6 +508,11 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       "queries", "Measure queries about years of ticks with 1, 10 and 100 clients");
   AddHdbQueriesOptions(queries, options.queries);
   queries.callback([&] { action = [&] { return RunHdbQueries(options.queries); }; });
+
+  CLI::App& imports =
+      *hdb->add_subcommand("import", "Write the rows of CSV or Arrow files as partitions");
+  AddHdbImportOptions(imports, options.imports);
+  imports.callback([&] { action = [&] { return RunHdbImport(options.imports); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`tickstack hdb export`: DuckDB, Polars and Arrow read what the database has. Run by run_duckdb_test.sh, which installs
-them. With --spark only what Spark reads; run by run_spark_test.sh.
+"""`tickstack hdb export`: DuckDB, Polars and Arrow read what the database has; and `hdb import` of their files. Run by
+run_duckdb_test.sh, which installs them. With --spark only what Spark reads; run by run_spark_test.sh.
 TICKSTACK_SEED=N repeats a random database."""
 
 import datetime
@@ -23,6 +23,7 @@ else:
     import duckdb
     import polars
     import pyarrow
+    import pyarrow.ipc
     import pyarrow.parquet
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -170,6 +171,63 @@ class ReadersTest(ExportTest):
             self.assertEqual(3, len(ranges))
             self.assertLess(sum(group.min <= one <= group.max for group in ranges), 3)
             self.assertEqual(0, ranges[0].null_count)
+
+    def test_parquet_of_other_programs_is_imported(self):
+        """DuckDB writes Parquet; pyarrow and Polars turn it into Arrow's format; the hdb has DuckDB's rows."""
+        parquet, mapping = self.folder / "ticks.parquet", self.folder / "mapping.toml"
+        duckdb.sql(f"""copy (select timestamp_ns '2024-01-04 14:30:00' + to_milliseconds(i * 7) as ts,
+            case when i % 11 > 0 then 'S' || i % 50 end as ticker, i / 8 as price, (i % 1000)::int as qty, i % 3 = 0 as odd,
+            time '09:30:00' + to_milliseconds(i) as at, case when i % 4 > 0 then date '2024-01-04' + i::int end as due,
+            'note, ' || i as note from range(20000) t(i)) to '{parquet}'""")
+        mapping.write_text('table = "tick"\n' + "".join(
+            f'[[column]]\nname = "{name}"\ntype = "{kind}"\nfrom = "{source}"\n' for name, kind, source in (
+                ("sym", "s", "ticker"), ("time", "p", "ts"), ("price", "f", "price"), ("size", "i", "qty"),
+                ("odd", "b", "odd"), ("at", "n", "at"), ("due", "d", "due"), ("note", "C", "note"))), encoding="utf-8")
+        source = pyarrow.parquet.ParquetFile(parquet)
+        with pyarrow.ipc.new_stream(str(self.folder / "one.arrows"), source.schema_arrow) as stream:
+            for batch in source.iter_batches(batch_size=3000):
+                stream.write(batch)
+        frame = polars.read_parquet(parquet).with_columns(polars.col("ticker").cast(polars.Categorical))
+        frame.write_ipc_stream(self.folder / "two.arrows", compat_level=polars.CompatLevel.oldest())
+        expected = duckdb.sql(f"""select ticker, count(*), sum(price), sum(qty), count(*) filter (odd), count(due),
+            sum(epoch_ns(ts) - epoch_ns(timestamp '2024-01-04')), sum(length(note)) from '{parquet}' group by all order by ticker nulls first""").fetchall()
+        for name in ("one", "two"):
+            with self.subTest(name):
+                database = self.folder / name
+                done = self.run_program("hdb", "import", str(database), str(self.folder / f"{name}.arrows"), "--mapping",
+                                        str(mapping))
+                self.assertEqual(0, done.returncode, done.stderr)
+                port, _ = self.start_process("hdb", "--db", str(database))
+                with stack.kdb_ipc.connect_within(port) as hdb:
+                    columns = hdb.call("value flip 0!select n:count i,price:sum price,size:sum size,odd:sum odd,"
+                                       "due:sum not null due,time:sum `long$time-2024.01.04D0,note:sum count each note by sym from tick "
+                                       "where date=2024.01.04")
+                    first = hdb.call("value exec first at,first note,first due from tick where time=2024.01.04D14:30:00.007")
+                rows = [(row[0] or None, row[1], row[2], row[3], row[4], *row[5:]) for row in zip(*columns)]
+                self.assertEqual([tuple(row) for row in expected], rows)
+                self.assertEqual([34_200_001_000_000, b"note, 1", 8770], [bytes(x, "ascii") if isinstance(x, str) else x
+                                                                         for x in first])
+
+    def test_a_stream_that_does_not_fit_is_refused(self):
+        path, mapping = self.folder / "a.arrows", self.folder / "mapping.toml"
+        mapping.write_text('table = "t"\ndate = "2024.01.04"\n[[column]]\nname = "a"\ntype = "i"\n', encoding="utf-8")
+        for column, why in ((pyarrow.array([1, None, 2**40]), "a.arrows: row 2: a: expected a value of type int, found 1099511627776"),
+                            (pyarrow.array([1.5]), "row 0: a: expected a value of type int, found the float 1.5"),
+                            (pyarrow.array(["1", "x"]), 'row 1: a: expected a value of type int, found "x"'),
+                            (pyarrow.array([[1]]), "column a has Arrow's type 12"),
+                            (pyarrow.array([1], pyarrow.timestamp("us")), "found a timestamp or date")):
+            table = pyarrow.table({"a": column})
+            with pyarrow.ipc.new_stream(str(path), table.schema) as stream:
+                stream.write_table(table)
+            done = self.run_program("hdb", "import", str(self.folder / "db"), str(path), "--mapping", str(mapping))
+            self.assertEqual(1, done.returncode)
+            self.assertIn(why, done.stderr)
+        options = pyarrow.ipc.IpcWriteOptions(compression="zstd")
+        with pyarrow.ipc.new_stream(str(path), table.schema, options=options) as stream:
+            stream.write_table(pyarrow.table({"a": pyarrow.array([1], pyarrow.timestamp("us"))}))
+        done = self.run_program("hdb", "import", str(self.folder / "db"), str(path), "--mapping", str(mapping))
+        self.assertIn("write the stream without compression", done.stderr)
+        self.assertFalse((self.folder / "db").exists())
 
     def test_the_golden_file_has_every_type(self):
         path = ROOT / "tests/data/export/exact.parquet"

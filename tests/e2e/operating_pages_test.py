@@ -25,6 +25,8 @@ EXCUSED = {
     ("backup.md", "systemctl stop tickstack"): SYSTEMD,
     ("history-queries.md", "--years 1"): "generates and asks for minutes; hdb_queries_test.py runs it small",
     ("http.md", "ws.onmessage ="): "needs KX's c.js, which is not part of this project; http_test.py sends the same frames",
+    ("import.md", "import polars"): "needs Polars, which is not a package of Debian; export_test.py runs the same call",
+    ("import.md", "import pyarrow"): "needs pyarrow, which is not a package of Debian; export_test.py runs the same loop",
     ("install.md", "podman build"): "needs a container engine; package_test.py runs the steps of the Containerfile",
     ("install.md", "systemctl status tickstack"): SYSTEMD,
     ("storage.md", "fio --name=read"): "needs fio, and writes 8 GB",
@@ -170,6 +172,8 @@ class OperatingPagesTest(unittest.TestCase):
             (at.folder / folder).mkdir(exist_ok=True)
         if "[users." in text:
             return self.check_users(text, at)
+        if "[[column]]" in text:
+            return self.check_mapping(text, at)
         self.write_certificates(at.folder / "etc")
         (at.folder / "etc/stack.credentials").write_text("stack:a secret\n", encoding="ascii")
         (at.folder / "etc/stack.credentials").chmod(0o600)
@@ -185,6 +189,11 @@ class OperatingPagesTest(unittest.TestCase):
         path.write_text(re.sub(r'(?m)^password = ".*\.\.\."$', f'password = "{password}"', text), encoding="utf-8")
         path.chmod(0o600)
         code, said = at.run("tickstack user list --users shown.users")
+        self.assertEqual(0, code, said)
+
+    def check_mapping(self, text, at):
+        (at.folder / "shown.toml").write_text(text, encoding="utf-8")
+        code, said = at.run("tickstack hdb import data/mapped trades-1.csv --mapping shown.toml")
         self.assertEqual(0, code, said)
 
     def write_certificates(self, folder):
@@ -224,6 +233,15 @@ class OperatingPagesTest(unittest.TestCase):
     def see_the_partition(self, at):
         written = {path.name for path in self.today().iterdir()}
         self.assertEqual({path.name for path in self.path("moved").iterdir()}, written)
+
+    def write_trades(self, at):
+        (at.folder / "trades.toml").write_text(first_config("import.md"), encoding="utf-8")
+        for day in (5, 6):
+            (at.folder / f"trades-{day - 4}.csv").write_text(
+                f"Symbol,Timestamp,price\nIBM,3/{day}/2020 09:30:00.123,1.5\nAIG,3/{day}/2020 09:30:01,NA\n", encoding="ascii")
+
+    def see_the_days(self, at):
+        self.assertEqual(["2020.03.05", "2020.03.06"], sorted(path.name for path in self.path("data/older").glob("2*")))
 
     def lose_the_data(self, at):
         at.running()[0].interrupt()
@@ -298,6 +316,7 @@ HOOKS = {
     ("databases.md", "has CRC32C"): (OperatingPagesTest.damage_a_price, OperatingPagesTest.replace_the_price),
     ("databases.md", "tickstack hdb repair"): (OperatingPagesTest.damage_a_price, OperatingPagesTest.see_the_repair),
     ("end-of-day.md", "--date 2020.03.09"): (OperatingPagesTest.move_a_partition_away, OperatingPagesTest.see_the_partition),
+    ("import.md", "tickstack hdb import"): (OperatingPagesTest.write_trades, OperatingPagesTest.see_the_days),
     ("security.md", "tickstack up stack.toml"): (OperatingPagesTest.use_the_section, None),
     ("security.md", "audit login"): (OperatingPagesTest.do_what_is_audited, None),
     ("tls.md", "audit refused"): (OperatingPagesTest.begin_with_tls, None),
