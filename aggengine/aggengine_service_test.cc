@@ -372,7 +372,7 @@ TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
 TEST_F(LongGapSecondTurnTest, PublishesOnceWhereTwiceWouldBeSoonerThanAGap) {
   tickerplant_.Publish({11}, {1});
   Wait([this] { return engine_->counters().rows_in == 1; });
-  EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 3s));
+  EXPECT_FALSE(simulation_.RunUntil([this] { return !tickerplant_.upds.empty(); }, 3s));
 }
 
 TEST_F(BatchesTest, PublishesBetweenBatches) {
