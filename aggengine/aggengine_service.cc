@@ -118,8 +118,8 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
 }
 
-// The engine reads the log, with the bars that are in it, after its predecessor's connection was
-// closed: bars that came after that would stay unnoticed.
+// Subscribes once the connection of an earlier engine of this name is closed. The engine learns
+// from the log which bars have been published, and would not notice bars that are logged later.
 void AggEngineService::Subscribe() {
   if (subscriber_ != nullptr) return;
   subscriber_ = std::make_unique<wire::Subscriber>(loop_, subscribe_, engine_);
