@@ -13,7 +13,9 @@
 namespace tickstack::cli {
 namespace {
 
-// Switches off the terminal's echo while it exists.
+// Switches off the terminal's echo while it exists. At both ends it drops lines that were typed and
+// not read: a line that was shown is not used as a password, and a password is not left to the next
+// program.
 class WithoutEcho {
  public:
   WithoutEcho() {
@@ -41,27 +43,32 @@ absl::StatusOr<std::string> ReadLine() {
   return line;
 }
 
-absl::StatusOr<std::string> AskOnTerminal(std::string_view what) {
+absl::StatusOr<std::string> Ask(std::string_view what) {
   std::fprintf(stderr, "%.*s: ", static_cast<int>(what.size()), what.data());
-  const WithoutEcho silent;
   absl::StatusOr<std::string> line = ReadLine();
   std::fprintf(stderr, "\n");
   return line;
 }
 
+absl::StatusOr<std::string> AskTwiceOnTerminal() {
+  // From before the first prompt to the second answer, so that nothing typed in between is shown or
+  // dropped.
+  const WithoutEcho silent;
+  TS_ASSIGN_OR_RETURN(std::string password, Ask("Password"));
+  absl::StatusOr<std::string> again = Ask("Once more");
+  const bool same = again.ok() && password == *again;
+  if (again.ok()) security::Wipe(*again);
+  if (same) return password;
+  security::Wipe(password);
+  TS_RETURN_IF_ERROR(again.status());
+  return InvalidArgument("the two passwords differ");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadNewPassword() {
-  std::string password;
-  if (isatty(STDIN_FILENO) == 0) {
-    TS_ASSIGN_OR_RETURN(password, ReadLine());
-  } else {
-    TS_ASSIGN_OR_RETURN(password, AskOnTerminal("Password"));
-    TS_ASSIGN_OR_RETURN(std::string again, AskOnTerminal("Once more"));
-    const bool same = password == again;
-    security::Wipe(again);
-    if (!same) return InvalidArgument("the two passwords differ");
-  }
+  TS_ASSIGN_OR_RETURN(std::string password,
+                      isatty(STDIN_FILENO) == 0 ? ReadLine() : AskTwiceOnTerminal());
   TS_RETURN_IF_ERROR(security::CheckPassword(password));
   return password;
 }

@@ -149,13 +149,24 @@ class InitQuestionsTest(stack.StackTest):
         window.type("root\n")
         for prompt in ("Password: ", "Once more: "):
             window.expect(prompt)
+            self.assertFalse(window.echoes())  # From the prompt on, so that nothing typed is shown or lost.
             window.type("a long password\n")
         window.expect("no errors")
+        self.assertTrue(window.echoes())
         self.assertEqual(0, window.wait())
         self.assertNotIn("a long password", window.all)
         listed = self.run_program("user", "list", "--users", str(self.folder / "users"))
         self.assertEqual("root publish=* subscribe=* query=* administer\n", listed.stdout)
         self.assertEqual(0o600, mode_of(self.folder / "stack.toml"))
+
+    def test_two_passwords_that_are_typed_at_once_are_both_read(self):
+        window = terminal.Terminal(stack.PROGRAM, "user", "add", "alice", "--users", str(self.folder / "users"),
+                                   "--query", "*", folder=self.folder)
+        self.addCleanup(window.close)
+        window.expect("Password: ")
+        window.type("a long password\na long password\n")
+        self.assertEqual(0, window.wait())
+        self.assertNotIn("a long password", window.all)
 
     def test_the_end_of_input_writes_nothing(self):
         window = self.open()

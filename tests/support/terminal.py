@@ -34,6 +34,10 @@ class Terminal:
     def resize(self, rows, columns):
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+    def echoes(self):
+        """Whether the terminal shows what is typed."""
+        return termios.tcgetattr(self.terminal)[3] & termios.ECHO != 0
+
     def type(self, text):
         os.write(self.terminal, text.encode())
 
