@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -62,6 +65,9 @@ class Exporter {
   absl::Status PlanTable(const ExportedTable& exported);
   absl::Status RefuseOtherFiles() const;
 
+  void SumNames();
+  std::string NamesRemark(size_t domain, size_t count) const;
+  bool IsUpToDate(const ExportTask& task, const std::string& source) const;
   absl::Status Export(size_t number);
   absl::StatusOr<std::string> SourceOf(const ExportTask& task) const;
   absl::StatusOr<ExportedFile> Write(const ExportTask& task, const std::string& source,
@@ -75,6 +81,8 @@ class Exporter {
   std::vector<ExportedTable> tables_;
   size_t begin_partition_ = 0, end_partition_ = 0;
   std::vector<ExportTask> tasks_;
+  // For each domain, the checksums of its first 0, 1, 2 ... names.
+  std::vector<std::vector<uint32_t>> name_sums_;
   std::mutex mutex_;
   ExportReport report_;  // Guarded by mutex_.
 };
@@ -200,6 +208,7 @@ absl::StatusOr<ExportReport> Exporter::Run() {
   const std::string writing = fmt::format("{}/{}", options_.destination, kWritingName);
   TS_RETURN_IF_ERROR(storage_.Remove(writing));  // Left by an export that was interrupted.
   TS_RETURN_IF_ERROR(storage_.MakeDirectory(writing));
+  SumNames();
   const auto one = [this](size_t number) { return Export(number); };
   absl::Status status;
   if (options_.workers != nullptr) {
@@ -214,7 +223,25 @@ absl::StatusOr<ExportReport> Exporter::Run() {
 
 // ---- One file
 
-// Describes everything that the bytes of the file depend on.
+void Exporter::SumNames() {
+  for (const std::unique_ptr<SymbolDomain>& domain : database_.domains()->all()) {
+    std::vector<uint32_t>& sums = name_sums_.emplace_back(1, 0);
+    sums.reserve(domain->ids().size() + 1);
+    for (const SymbolId id : domain->ids()) {
+      const std::string name = std::string(database_.domains()->symbols().NameOf(id)) + '\0';
+      sums.push_back(ExtendCrc32c(sums.back(), std::as_bytes(std::span(name))));
+    }
+  }
+}
+
+// Describes the first `count` names of a domain. Names are only ever added, so later databases have
+// the same ones, unless their file was replaced.
+std::string Exporter::NamesRemark(size_t domain, size_t count) const {
+  return fmt::format("; {} names of {}: {:08x}", count, database_.domains()->all()[domain]->name(),
+                     name_sums_[domain][count]);
+}
+
+// Describes everything else that the bytes of the file depend on.
 absl::StatusOr<std::string> Exporter::SourceOf(const ExportTask& task) const {
   std::string text =
       fmt::format("export {} of {} rows per group, zstd {}, {} types, columns {}; from",
@@ -233,30 +260,49 @@ absl::StatusOr<std::string> Exporter::SourceOf(const ExportTask& task) const {
   return text;
 }
 
-// True if a file is a complete Parquet file with this remark.
-bool HasRemark(const std::string& path, const std::string& remark) {
+// Returns the footer of a complete Parquet file; empty if it is none.
+std::string FooterOf(const std::string& path) {
   const absl::StatusOr<File> file = File::OpenForReading(path);
-  if (!file.ok()) return false;
+  if (!file.ok()) return {};
   constexpr size_t kEndBytes = sizeof(uint32_t) + parquet::kMagic.size();
   const uint64_t bytes = file->Bytes().value_or(0);
-  if (bytes < kEndBytes) return false;
+  if (bytes < kEndBytes) return {};
   std::array<char, kEndBytes> end{};
   const std::span<std::byte> out = std::as_writable_bytes(std::span(end));
-  if (file->ReadAt(bytes - kEndBytes, out).value_or(0) != kEndBytes) return false;
-  if (!std::string_view(end.data(), end.size()).ends_with(parquet::kMagic)) return false;
+  if (file->ReadAt(bytes - kEndBytes, out).value_or(0) != kEndBytes) return {};
+  if (!std::string_view(end.data(), end.size()).ends_with(parquet::kMagic)) return {};
   uint32_t footer_bytes = 0;
   std::memcpy(&footer_bytes, end.data(), sizeof footer_bytes);
-  if (footer_bytes > std::min(bytes - kEndBytes, kFooterBytesMax)) return false;
+  if (footer_bytes > std::min(bytes - kEndBytes, kFooterBytesMax)) return {};
   std::string footer(footer_bytes, '\0');
   const absl::StatusOr<size_t> read =
       file->ReadAt(bytes - kEndBytes - footer_bytes, std::as_writable_bytes(std::span(footer)));
-  return read.value_or(0) == footer_bytes && footer.find(remark) != std::string::npos;
+  return read.value_or(0) == footer_bytes ? footer : std::string();
+}
+
+// True if the task's file exists, and its remark has the same source, and names that the domains
+// still begin with.
+bool Exporter::IsUpToDate(const ExportTask& task, const std::string& source) const {
+  const std::string footer = FooterOf(task.path());
+  const size_t found = footer.find(source);
+  if (found == std::string::npos) return false;
+  std::string_view names = std::string_view(footer).substr(found + source.size());
+  for (size_t i = 0; i < name_sums_.size(); ++i) {
+    if (!names.starts_with("; ")) return false;
+    size_t count = 0;
+    const auto [end, error] = std::from_chars(names.data() + 2, names.data() + names.size(), count);
+    if (error != std::errc() || count >= name_sums_[i].size()) return false;
+    const std::string expected = NamesRemark(i, count);
+    if (!names.starts_with(expected)) return false;
+    names.remove_prefix(expected.size());
+  }
+  return names.starts_with('.');
 }
 
 absl::Status Exporter::Export(size_t number) {
   const ExportTask& task = tasks_[number];
   TS_ASSIGN_OR_RETURN(const std::string source, SourceOf(task));
-  if (!options_.force && HasRemark(task.path(), source)) {
+  if (!options_.force && IsUpToDate(task, source)) {
     const std::lock_guard lock(mutex_);
     ++report_.unchanged;
     return absl::OkStatus();
@@ -318,7 +364,11 @@ absl::StatusOr<ExportedFile> Exporter::Write(const ExportTask& task, const std::
   for (const ColumnSpec& column : task.exported->columns) {
     schema.push_back(parquet::ExportSchema(column.name, column.type, options_.dialect));
   }
-  const parquet::Remark remark{"tickstack.source", source};
+  parquet::Remark remark{"tickstack.source", source};
+  for (size_t i = 0; i < name_sums_.size(); ++i) {
+    remark.value += NamesRemark(i, name_sums_[i].size() - 1);
+  }
+  remark.value += '.';
   pages.bytes += parquet::FileEnd(schema, groups, std::span(&remark, 1));
   TS_RETURN_IF_ERROR(stream.Append(std::as_bytes(std::span(pages.bytes))));
   TS_ASSIGN_OR_RETURN(file.bytes, stream.Finish());

@@ -13,8 +13,9 @@
 // value, the second one is part-1.parquet.
 //
 // A file appears under its name when it is complete and durable. It contains a remark with the
-// sizes and times of its source files, and an export that finds a file with the same remark leaves
-// it alone. So an export that was interrupted is repeated, and continues.
+// sizes and times of its source files, and the number and checksum of the names in each domain. An
+// export that finds a file with the same sources leaves it alone, if each domain still begins with
+// these names. So an export that was interrupted is repeated, and continues.
 
 #include <cstddef>
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -215,6 +216,27 @@ TEST_F(PartitionExportTest, AFileIsWrittenAgainOnlyIfItsSourceOrAnOptionChanged)
   options.force = true;
   options.from = options.to = "2024.01.30";
   EXPECT_EQ(counts(Export(options)), std::pair(size_t{1}, uint64_t{0}));
+}
+
+TEST_F(PartitionExportTest, FilesAreWrittenAgainIfTheNamesOfSymbolsWereReplaced) {
+  WriteSizes(kDay, {1, 2, 3});
+  const auto is_written = [&](std::initializer_list<std::string_view> names) {
+    files_.Write("db/sym", NamesFile(names));
+    const absl::StatusOr<ExportReport> report = Export();
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() && report->written.size() == 1 && report->unchanged == 0;
+  };
+  EXPECT_TRUE(is_written({"AAPL", "MSFT"}));
+  const std::string file = FileBytes(Dest() + std::string(kFirstFile));
+  EXPECT_FALSE(is_written({"AAPL", "MSFT"}));
+  EXPECT_FALSE(is_written({"AAPL", "MSFT", "IBM"})) << "a name that was added";
+  EXPECT_TRUE(is_written({"MSFT", "AAPL", "IBM"}));
+  EXPECT_EQ(FileBytes(Dest() + std::string(kFirstFile)) == file, false);
+  EXPECT_TRUE(is_written({"MSFT", "AAPL", "IBN"})) << "the last name";
+  EXPECT_TRUE(is_written({"MSFT", "AAPL"})) << "fewer names";
+  files_.Write("db/exch", NamesFile({"N"}));
+  EXPECT_TRUE(is_written({"MSFT", "AAPL"})) << "another domain";
+  EXPECT_FALSE(is_written({"MSFT", "AAPL"}));
 }
 
 // Goal: a file under its name is always complete. Method: an export is killed before each of its
