@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "disk/answer_cells.h"
+#include "disk/parquet_elements.h"
 #include "table/element_text.h"
-#include "table/utf8.h"
 
 namespace tickstack::disk::parquet {
 namespace {
@@ -22,73 +22,17 @@ constexpr size_t kPageBytesMax = size_t{16} << 20;
 
 }  // namespace
 
-ColumnWriter::ColumnWriter(std::string_view name, const Value& values) : values_(values) {
-  AppendUtf8(schema_.name, name);
-}
+ColumnWriter::ColumnWriter(std::string_view name, const Value& values)
+    : values_(values), schema_(ExportSchema(name, values.type(), Dialect::kExact)) {}
 
 absl::StatusOr<ColumnWriter> ColumnWriter::For(std::string_view name, const Value& values) {
   ColumnWriter column(name, values);
-  const auto set = [&](Physical physical, Meaning meaning) {
-    column.schema_.physical = physical;
-    column.schema_.meaning = meaning;
-  };
-  switch (values.type()) {
-    case Type::kBoolean:
-      set(Physical::kBoolean, Meaning::kNumber);
-      break;
-    case Type::kByte:
-      set(Physical::kInt32, Meaning::kUnsignedByte);
-      break;
-    case Type::kShort:
-      set(Physical::kInt32, Meaning::kShort);
-      break;
-    case Type::kInt:
-      set(Physical::kInt32, Meaning::kNumber);
-      break;
-    case Type::kLong:
-      set(Physical::kInt64, Meaning::kNumber);
-      break;
-    case Type::kReal:
-      set(Physical::kFloat, Meaning::kNumber);
-      break;
-    case Type::kFloat:
-      set(Physical::kDouble, Meaning::kNumber);
-      break;
-    case Type::kGuid:
-      set(Physical::kFixed, Meaning::kUuid);
-      break;
-    case Type::kTimestamp:
-    case Type::kDatetime:
-      set(Physical::kInt64, Meaning::kTimestamp);
-      break;
-    case Type::kMonth:
-    case Type::kDate:
-      set(Physical::kInt32, Meaning::kDate);
-      break;
-    case Type::kMinute:
-    case Type::kSecond:
-    case Type::kTime:
-    case Type::kTimespan:
-      set(values.is(Type::kTimespan) ? Physical::kInt64 : Physical::kInt32,
-          IsTimeOfDay(values) ? Meaning::kTimeOfDay : Meaning::kNumber);
-      break;
-    case Type::kChar:
-      set(Physical::kByteArray, Meaning::kText);
-      break;
-    case Type::kSymbol:
-    case Type::kList:
-    case Type::kTable:
-    case Type::kDict:
-    case Type::kLambda:
-    case Type::kUnary:
-    case Type::kOperator:
-    case Type::kIterator:
-    case Type::kProjection:
-    case Type::kComposition:
-    case Type::kSortedDict:
-    case Type::kError:
-      TS_RETURN_IF_ERROR(CheckTexts(name, values, kTextBytesMax));
-      set(Physical::kByteArray, Meaning::kText);
+  // A span of time beyond a day is written as a number.
+  if (column.schema_.meaning == Meaning::kTimeOfDay || values.is(Type::kTimespan)) {
+    column.schema_.meaning = IsTimeOfDay(values) ? Meaning::kTimeOfDay : Meaning::kNumber;
+  }
+  if (column.schema_.meaning == Meaning::kText && !values.is(Type::kChar)) {
+    TS_RETURN_IF_ERROR(CheckTexts(name, values, kTextBytesMax));
   }
   return column;
 }
