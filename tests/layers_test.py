@@ -11,8 +11,11 @@ one another: they meet on the wire. Inside query/ it is columns <- kernels <- jo
 `by` evaluates expressions, and a query is an expression, so these two are one layer. loadtest/report uses
 nothing else of loadtest/. Only tests of such a part use the whole of its folder. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
 use tests/support/.
+
+Also, a file that names its interpreter in its first line can be run as it is.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -114,6 +117,24 @@ def spellings(root):
             found += [f"{source}:{number}: {name} is spelled in {SPELLING}"
                       for name in SPELLED.findall(line.split("//")[0])]
     return found
+
+
+def scripts(root):
+    """Files whose first line begins with `#!`, outside of what was built."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in ("build", ".git")]
+        for path in (pathlib.Path(folder) / name for name in files):
+            if not path.is_symlink() and path.is_file():
+                with path.open("rb") as file:
+                    if file.read(2) == b"#!":
+                        yield path
+
+
+class ScriptsTest(unittest.TestCase):
+    def test_scripts_can_be_run(self):
+        found = list(scripts(ROOT))
+        self.assertGreater(len(found), 50)
+        self.assertEqual([], [str(path.relative_to(ROOT)) for path in found if not os.access(path, os.X_OK)])
 
 
 class LayersTest(unittest.TestCase):
