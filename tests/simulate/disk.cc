@@ -137,6 +137,7 @@ int Disk::Open(const char* path, int flags, mode_t mode) {
     return -1;
   }
   if (creates && full_) {
+    ++full_calls_;
     errno = ENOSPC;
     return -1;
   }
@@ -175,7 +176,9 @@ int Disk::WriteError(int fd, uint64_t end) {
   if (Fails(Call::kWrite)) return EIO;
   struct stat status{};
   TS_CHECK(::fstat(fd, &status) == 0);
-  return full_ && end > static_cast<uint64_t>(status.st_size) ? ENOSPC : 0;
+  if (!full_ || end <= static_cast<uint64_t>(status.st_size)) return 0;
+  ++full_calls_;
+  return ENOSPC;
 }
 
 ssize_t Disk::ReadAt(int fd, void* bytes, size_t count, off_t offset) {
@@ -272,7 +275,8 @@ bool Disk::PassTimeOfSync() {
 
 void Disk::FailSync(int fd, Node& file) {
   world_.Trace("sync error", file.changes.size());
-  failed_sync_ = {paths_[fd], world_.current(), world_.MonotonicNs(), failed_sync_.number + 1};
+  failed_sync_ = {paths_[fd], world_.current(), world_.MonotonicNs(), failed_sync_.number + 1,
+                  refused_calls()};
   Drop(file);
 }
 
@@ -368,6 +372,7 @@ int Disk::MakeDirectory(const char* path, mode_t mode) {
     return -1;
   }
   if (full_) {
+    ++full_calls_;
     errno = ENOSPC;
     return -1;
   }

@@ -94,10 +94,13 @@ class Disk {
     std::string path;
     const Process* process = nullptr;
     int64_t time_ns = 0;
-    uint64_t number = 0;  // 0: none has failed.
+    uint64_t number = 0;         // 0: none has failed.
+    uint64_t refused_calls = 0;  // With this one.
   };
   const FailedSync& failed_sync() const { return failed_sync_; }
   uint64_t failed_calls() const { return failed_calls_; }  // Calls that failed with EIO.
+  // These, and calls that failed because the disk was full.
+  uint64_t refused_calls() const { return failed_calls_ + full_calls_; }
   // Sets the longest duration of a sync. Syncs on the thread of a process's loop take less.
   void set_sync_ns_max(int64_t ns) { sync_ns_max_ = ns; }
   // Sets the number of bytes that the disk writes as a whole: a page of the kernel, or a part of
@@ -154,7 +157,7 @@ class Disk {
   std::unordered_map<int, std::string> paths_;
   bool full_ = false;
   std::array<Errors, 3> errors_ = {};  // By Call.
-  uint64_t failed_calls_ = 0;
+  uint64_t failed_calls_ = 0, full_calls_ = 0;
   FailedSync failed_sync_;
   int64_t sync_ns_max_ = 0;
   uint64_t sector_bytes_ = 4096;

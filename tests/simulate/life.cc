@@ -72,6 +72,7 @@ class Life {
   void WatchFeeds();
   void WatchKeptDays();
   void WatchTickerplant();
+  bool CouldNoteFailedSync(const std::string& log);
   void NoteUnknownFailures();
   int64_t UnsyncedNsMax() const;
   void Look();
@@ -126,6 +127,8 @@ class Life {
   int64_t tickerplant_stalled_ns_ = -1;  // When it was last seen to be stalled; -1: never.
   // Numbers of calls and of syncs that the disk had failed when it was last looked at.
   uint64_t failed_calls_ = 0, failed_syncs_ = 0, noted_syncs_ = 0;
+  // When the tickerplant started: Disk::refused_calls, Process::exits_by_itself.
+  uint64_t refused_calls_ = 0, plant_exits_ = 0;
   std::set<std::string> unknown_failures_;  // Logs: a start does not know that a sync failed.
   std::optional<int64_t> log_failed_ns_;    // When a sync of this tickerplant's log failed.
   bool feed_a_asks_ = false, feed_b_asks_ = false;
@@ -225,6 +228,8 @@ void Life::StartStack() {
     was_none_ |= plant_options_.fsync == wire::FsyncPolicy::kNone;
     log_failed_ns_.reset();
     failed_syncs_ = world_.disk().failed_sync().number;
+    refused_calls_ = world_.disk().refused_calls();
+    plant_exits_ = tickerplant_->exits_by_itself();
     troubles_->OnMoment(Troubles::Moment::kStart);
     const tickerplant::Tickerplant& plant =
         ProgramOf<TickerplantProgram>(tickerplant_)->service->tickerplant();
@@ -308,6 +313,17 @@ void Life::WatchKeptDays() {
   if (!there.ok() || there->empty()) oracle_->Fail("a day was dropped that has no partition");
 }
 
+// True if the last tickerplant was able to note that a sync of `log` had failed: nothing else that
+// it asked of the disk was refused, and it ended by itself.
+bool Life::CouldNoteFailedSync(const std::string& log) {
+  const Disk::FailedSync& failed = world_.disk().failed_sync();
+  const bool of_log = failed.path == log || failed.path == log + ".idx";
+  const bool only_this = failed.refused_calls == refused_calls_ + 1 &&
+                         failed.refused_calls == world_.disk().refused_calls();
+  return of_log && failed.process == tickerplant_ && only_this &&
+         tickerplant_->exits_by_itself() > plant_exits_;
+}
+
 // Called while no tickerplant runs. If the disk refused the note on a failed sync, too, no later
 // start knows of it, which the tickerplant reports.
 void Life::NoteUnknownFailures() {
@@ -319,7 +335,9 @@ void Life::NoteUnknownFailures() {
     if (!world_.disk().HasDropped(log)) continue;
     if (log.ends_with(".idx")) log.resize(log.size() - 4);
     const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(log);
-    if (!state.ok() || !state->synced.has_value()) unknown_failures_.insert(log);
+    if (state.ok() && state->synced.has_value()) continue;
+    if (CouldNoteFailedSync(log)) oracle_->Fail("a failed sync of the log was not noted");
+    unknown_failures_.insert(log);
   }
 }
 

@@ -88,7 +88,12 @@ class Process final : public wire::TimeSource {
   bool is_cut_off() const;  // It cannot connect.
   uint64_t starts() const { return starts_; }
   const absl::Status& start_error() const { return start_error_; }  // Why the last start failed.
-  void Exit() { exits_ = true; }  // Ends the process after the current event.
+  // Ends the process after the current event, by its own decision.
+  void Exit() {
+    exits_ = true;
+    if (!dead_) ++exits_by_itself_;
+  }
+  uint64_t exits_by_itself() const { return exits_by_itself_; }
 
   const Clock& clock() const override;
   std::unique_ptr<wire::Alarm> MakeAlarm(std::function<void()> function) override;
@@ -110,6 +115,7 @@ class Process final : public wire::TimeSource {
   Death death_;
   Death next_death_;  // Becomes death_ at its next start.
   uint64_t starts_ = 0;
+  uint64_t exits_by_itself_ = 0;
   absl::Status start_error_;
 };
 
