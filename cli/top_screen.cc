@@ -180,7 +180,9 @@ std::string KeysLine(const TopView& view) {
                      view.paused ? "continue (paused)" : "pause");
 }
 
-nlohmann::ordered_json JsonOf(const std::optional<double>& number) {
+using Json = nlohmann::ordered_json;
+
+Json JsonOf(const std::optional<double>& number) {
   return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
 }
 
@@ -220,7 +222,6 @@ std::vector<std::string> TopLines(const StackFigures& figures, const TopView& vi
 }
 
 std::string TopJson(const StackFigures& figures) {
-  using Json = nlohmann::ordered_json;
   Json json = {{"day", figures.day.empty() ? Json() : Json(figures.day)},
                {"processes", Json::array()},
                {"tiers", Json::array()},
