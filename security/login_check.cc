@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLookEvery = 1s;
+constexpr auto kSettled = 200ms;  // Until then, a file that changed may be incomplete.
 constexpr int kNice = 10;
 // Of no password: for a file without users.
 constexpr std::string_view kNobodysHash =
@@ -154,7 +154,8 @@ const char* LoginCheck::Enqueue(wire::Login& login, std::string key, const std::
 // ---- the worker
 
 void LoginCheck::Work() {
-  auto look = std::chrono::steady_clock::now() + kLookEvery;
+  const std::chrono::nanoseconds every(options_.look_ns);
+  auto look = std::chrono::steady_clock::now() + every;
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait_until(lock, look, [this] { return stopped_ || !waiting_.empty(); });
@@ -169,9 +170,10 @@ void LoginCheck::Work() {
     }
     if (std::chrono::steady_clock::now() < look) continue;
     lock.unlock();
-    ReloadIfChanged();
+    const bool is_changing = !ReloadIfChanged();
     lock.lock();
-    look = std::chrono::steady_clock::now() + kLookEvery;
+    look = std::chrono::steady_clock::now() +
+           (is_changing ? std::min<std::chrono::nanoseconds>(kSettled, every) : every);
   }
 }
 
@@ -222,11 +224,15 @@ void LoginCheck::Remember(const std::string& key, int64_t now_ns) {
 
 // ---- the users file
 
-void LoginCheck::ReloadIfChanged() {
+bool LoginCheck::ReloadIfChanged() {
   const absl::StatusOr<FileStamp> stamp = StampOf(options_.users);
   if (stamp.ok()) {
     const std::lock_guard lock(mutex_);
-    if (*stamp == stamp_) return;
+    if (*stamp == stamp_) return true;
+    if (seen_ != *stamp) {
+      seen_ = *stamp;
+      return false;
+    }
   }
   const absl::StatusOr<Users> users =
       stamp.ok() ? LoadUsers(options_.users) : absl::StatusOr<Users>(stamp.status());
@@ -237,12 +243,13 @@ void LoginCheck::ReloadIfChanged() {
     if (why != reported_)
       LogError("users file not loaded, the previous one stays error=\"{}\"", why);
     reported_ = why;
-    return;
+    return true;
   }
   reported_.clear();
   stamp_ = *stamp;
   Install(*users);
   LogInfo("users file loaded path={} users={}", options_.users, users->size());
+  return true;
 }
 
 // Keeps the rights of users whose entry is the same, so that their connections stay.

@@ -50,6 +50,7 @@ struct LoginCheckOptions {
   std::optional<Secret> stack_secret;     // nullopt: the user `stack` cannot log in.
   int64_t known_ns = 600 * kNsPerSecond;  // How long a verified password is in the cache.
   size_t known_max = 1024;                // Passwords in the cache; the oldest ones are dropped.
+  int64_t look_ns = kNsPerSecond;         // How often the worker looks at the users file.
   size_t waiting_max = 32;    // Verifications that may wait; further logins are refused.
   size_t waiting_of_one = 8;  // Verifications that may wait for logins from one address.
 };
@@ -67,8 +68,10 @@ class LoginCheck final : public wire::Authenticator {
 
   // Reads the users file if it has changed. Connections of users whose entry has changed lose their
   // rights (ClientRights::is_current). If the file cannot be read, logs an error and keeps all
-  // rights. The worker calls this once per second.
-  void ReloadIfChanged();
+  // rights. The first call after a change reads nothing and returns false: an editor may still be
+  // writing, and a file that is half written lacks users. The worker calls this every `look_ns`,
+  // and again soon after false.
+  bool ReloadIfChanged();
 
  private:
   using Rights = std::shared_ptr<const UserRights>;
@@ -116,7 +119,8 @@ class LoginCheck final : public wire::Authenticator {
   std::map<std::string, Entry, std::less<>> users_;
   std::string decoy_;  // The hash against which passwords of unknown users are verified.
   FileStamp stamp_;
-  std::string reported_;  // The last error of a reload.
+  std::optional<FileStamp> seen_;  // The stamp at the last call that found another one than stamp_.
+  std::string reported_;           // The last error of a reload.
   LoginBackoff backoff_;
   StringMap<int64_t> known_ns_;  // When each known password was verified, by its keyed hash.
   std::deque<std::shared_ptr<Job>> waiting_;

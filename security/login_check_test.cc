@@ -43,8 +43,14 @@ class LoginCheckTest : public testing::Test {
     std::filesystem::remove(path_);
     ASSERT_TRUE(WritePrivateFile(path_, text).ok());
   }
+  // A change is read by the second look.
+  void Reload() const {
+    check_->ReloadIfChanged();
+    check_->ReloadIfChanged();
+  }
   void Open() {
     LoginCheckOptions options;
+    options.look_ns = look_ns_;
     options.users = path_;
     options.stack_secret.emplace("the-secret");
     options.waiting_max = 4;
@@ -60,6 +66,7 @@ class LoginCheckTest : public testing::Test {
   }
 
   const std::string path_;
+  int64_t look_ns_ = kNsPerSecond;
   std::shared_ptr<LoginCheck> check_;
 };
 
@@ -120,17 +127,36 @@ TEST_F(LoginCheckTest, AChangedFileChangesRightsAndEndsOldOnes) {
   ASSERT_NE(bob, nullptr);
   const absl::StatusOr<std::string> text = ReadPrivateFile(path_, kOwnerOnly);
   Write(*text + "publish = ['trade']\n" + Section("carol", "new", ""));
-  check_->ReloadIfChanged();
+  Reload();
   EXPECT_TRUE(alice->is_current()) << "nothing changed for this user";
   EXPECT_FALSE(bob->is_current());
   EXPECT_NE(LogIn("carol", "new"), nullptr);
   EXPECT_EQ(LogIn("alice", "right"), alice);
   Write(Section("alice", "changed", "query = ['trade']"));
-  check_->ReloadIfChanged();
+  Reload();
   EXPECT_FALSE(alice->is_current()) << "its password changed";
   EXPECT_EQ(LogIn("alice", "right"), nullptr) << "which was known";
   EXPECT_NE(LogIn("alice", "changed"), nullptr);
   EXPECT_EQ(LogIn("bob", "other"), nullptr);
+}
+
+// As an editor writes it that empties the file first.
+TEST_F(LoginCheckTest, AFileThatIsBeingWrittenIsNotRead) {
+  look_ns_ = int64_t{3600} * kNsPerSecond;
+  Open();
+  const Rights alice = LogIn("alice", "right");
+  ASSERT_NE(alice, nullptr);
+  const absl::StatusOr<std::string> text = ReadPrivateFile(path_, kOwnerOnly);
+  Write("");
+  EXPECT_FALSE(check_->ReloadIfChanged());
+  Write(*text + Section("carol", "new", ""));
+  EXPECT_FALSE(check_->ReloadIfChanged());
+  EXPECT_TRUE(alice->is_current());
+  EXPECT_EQ(LogIn("carol", "new"), nullptr);
+  EXPECT_TRUE(check_->ReloadIfChanged());
+  EXPECT_TRUE(alice->is_current());
+  EXPECT_NE(LogIn("carol", "new"), nullptr);
+  EXPECT_TRUE(check_->ReloadIfChanged());
 }
 
 TEST_F(LoginCheckTest, TheWorkerLooksAtTheFile) {
@@ -152,10 +178,10 @@ TEST_F(LoginCheckTest, ABadFileChangesNothingAndIsNamedOnce) {
   Write("[users.alice]\npassword = 5\n");
   for (int i = 0; i < 3; ++i) check_->ReloadIfChanged();
   std::filesystem::remove(path_);
-  check_->ReloadIfChanged();
+  Reload();
   Write(Section("alice", "right", "query = ['trade']"));
   ::chmod(path_.c_str(), 0644);
-  check_->ReloadIfChanged();
+  Reload();
   const std::string logged = testing::internal::GetCapturedStderr();
   InitLogging("test", LogLevel::kOff);
   const size_t first = logged.find(":2:12: users.alice.password: expected a string");

@@ -61,12 +61,23 @@ class UsersTest(stack.StackTest):
             done = self.user("add", name, *RIGHTS[name], password=password)
             self.assertEqual((0, "", ""), (done.returncode, done.stdout, done.stderr), name)
 
+    def replace_users(self, text):
+        """As an editor does: a process never finds a part of the file."""
+        new = self.users.with_name("users.new")
+        new.touch(mode=0o600)
+        new.write_text(text, encoding="utf-8")
+        new.replace(self.users)
+
     def start(self, *flags, config=CONFIG):
         self.running = self.start_stack(config.format(users=self.users), *flags)
         return self.running
 
     def connect(self, process, user, password=None):
-        return self.running.connect(process, user=user, password=PASSWORDS[user] if password is None else password)
+        try:
+            return self.running.connect(process, user=user, password=PASSWORDS[user] if password is None else password)
+        except kdb_ipc.Closed as error:
+            log = self.running.data / "logs" / f"{process}.log"
+            raise kdb_ipc.Closed(f"{error}; the log ends with {log.read_text(encoding='utf-8')[-2000:]}") from error
 
     def ask(self, process, user, query):
         """Returns the answer, or the error as `'text`."""
@@ -221,13 +232,13 @@ class UsersTest(stack.StackTest):
             self.connect("rdb", "reader")
         self.connect("rdb", "reader", "changed").close()
         text = self.users.read_text(encoding="utf-8")
-        self.users.write_text(text.replace("[users.none]", "[users.none]\nqurey = []"), encoding="utf-8")
+        self.replace_users(text.replace("[users.none]", "[users.none]\nqurey = []"))
         log = self.running.data / "logs" / "rdb.log"
         wanted = "users.none.qurey: unknown key, did you mean query?"
         stack.wait_until(lambda: wanted in log.read_text(encoding="utf-8"), 30, wanted)
         self.connect("rdb", "reader", "changed").close()
         self.assertEqual(1, self.user("list").returncode)
-        self.users.write_text(text, encoding="utf-8")
+        self.replace_users(text)
         self.assertEqual(0, self.user("remove", "boss").returncode)
         stack.wait_until(lambda: self.is_closed(other), 30, "the end of boss")
 
