@@ -18,6 +18,7 @@ DirectoryEntry EntryOf(const std::string& directory, const dirent& found) {
   entry.name = found.d_name;
   entry.is_directory = found.d_type == DT_DIR;
   entry.is_file = found.d_type == DT_REG;
+  if (found.d_type != DT_LNK) entry.inode = found.d_ino;
   struct stat status{};
   if ((found.d_type == DT_LNK || found.d_type == DT_UNKNOWN) &&
       ::stat((directory + "/" + entry.name).c_str(), &status) == 0) {

@@ -2,6 +2,7 @@
 
 // Lists the contents of a directory, and explains entries that cannot be read.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct DirectoryEntry {
   bool is_directory = false;  // True also for a link to a directory.
   // A regular file, or a link to one. Pipes, dangling links and others are neither.
   bool is_file = false;
+  uint64_t inode = 0;  // 0 for a link, whose target has another one.
 };
 
 // Returns the entries of a directory, without `.` and `..`, sorted by the bytes of their names.

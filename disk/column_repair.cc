@@ -1,12 +1,10 @@
 #include "disk/column_repair.h"
 
-#include <bit>
 #include <memory>
 #include <utility>
 
 #include "base/directory.h"
 #include "base/file.h"
-#include "base/mapping.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "disk/checksum_file.h"
@@ -15,16 +13,6 @@
 
 namespace tickstack::disk {
 namespace {
-
-// Returns how a file is compressed; nullopt if it is not, or if that part of it is damaged.
-std::optional<CompressionOptions> CompressionOf(const std::string& path) {
-  const absl::StatusOr<Mapping> mapping = Mapping::OfFile(path);
-  if (!mapping.ok()) return std::nullopt;
-  const absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(mapping->bytes());
-  if (!layout.ok()) return std::nullopt;
-  return CompressionOptions{layout->algorithm, layout->level,
-                            std::countr_zero(layout->block_bytes)};
-}
 
 // The column's files that the partition has checksums of.
 std::vector<ChecksumFile::Entry> FilesOf(const ChecksumFile& checksums, std::string_view column) {

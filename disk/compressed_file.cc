@@ -193,6 +193,15 @@ absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte
   return layout;
 }
 
+std::optional<CompressionOptions> CompressionOf(const std::string& path) {
+  const absl::StatusOr<Mapping> mapping = Mapping::OfFile(path);
+  if (!mapping.ok()) return std::nullopt;
+  const absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(mapping->bytes());
+  if (!layout.ok()) return std::nullopt;
+  return CompressionOptions{layout->algorithm, layout->level,
+                            std::countr_zero(layout->block_bytes)};
+}
+
 absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
     std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums) {
   const std::span<const std::byte> file = mapping.bytes();

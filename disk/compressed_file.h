@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/mapping.h"
+#include "disk/compression.h"
 #include "disk/kdb_format.h"
 #include "disk/stored_file.h"
 
@@ -44,6 +46,9 @@ struct CompressedLayout {
 // byte, if its parts do not fill the file exactly. The caller adds the path to errors. Cost and
 // memory: O(blocks), which the file's length bounds.
 absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file);
+
+// Returns how a file is compressed; nullopt if it is not, or if that part of it is damaged.
+std::optional<CompressionOptions> CompressionOf(const std::string& path);
 
 // Opens a file that StoredFile::Open found to be compressed. `checksums` are those of the
 // compressed bytes on the disk; nullptr if there are none.

@@ -12,6 +12,7 @@
 #include "base/mapping.h"
 #include "base/status.h"
 #include "disk/kdb_format.h"
+#include "disk/partition_versions.h"
 #include "disk/segment_list.h"
 #include "disk/segment_moves.h"
 
@@ -65,6 +66,21 @@ PartitionedTable::PartitionedTable(std::string name, std::span<const Partition> 
 
 PartitionedTable::~PartitionedTable() = default;
 
+absl::StatusOr<std::shared_ptr<const SplayedTable>> PartitionedTable::Open(
+    const Partition& partition) const {
+  constexpr int kAttempts = 4;  // Each is repeated only if the version is renamed meanwhile.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string version = partition.inode == 0
+                                    ? std::string()
+                                    : FindVersion(partition.directory, "", {partition.inode});
+    const std::string& directory = version.empty() ? partition.directory : version;
+    absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
+        SplayedTable::Open(fmt::format("{}/{}", directory, name()), domains_);
+    if (version.empty() || IdOf(version).inode == partition.inode) return table;
+  }
+  return Unavailable("{}: renamed {} times while it was opened", partition.directory, kAttempts);
+}
+
 absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const {
   if (partition >= partitions_.size()) {
     return InvalidArgument("{}: partition {} of {}", name(), partition, partitions_.size());
@@ -80,8 +96,7 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
   state = part.state.load(std::memory_order_relaxed);
   if (state != Part::kUnknown) return known(state);
   const std::string directory = partitions_[partition].directory + "/" + name();
-  absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
-      SplayedTable::Open(directory, domains_);
+  absl::StatusOr<std::shared_ptr<const SplayedTable>> table = Open(partitions_[partition]);
   if (!table.ok()) {
     // A table is absent if it has no entry in a partition that still exists: a link to an unmounted
     // disk is an entry, and a partition may have been moved since.
@@ -252,6 +267,7 @@ absl::Status Database::ReadPartitions(const Options& options) {
   struct Found {
     PartitionName name;
     std::string directory;
+    uint64_t inode;
   };
   std::vector<Found> found;
   for (const std::string& segment : segments_) {
@@ -263,10 +279,15 @@ absl::Status Database::ReadPartitions(const Options& options) {
                             ": of a move between segments that runs, or that died: "
                             "`tickstack hdb balance --move` ends it");
       }
+      if (IsPartOfSwitch(entry.name)) {
+        problems_.push_back(path +
+                            ": of a merge or migration that runs, or that died: the same command "
+                            "again ends it");
+      }
       const std::optional<PartitionName> name = ParsePartitionName(entry.name);
       if (!name || entry.is_file) continue;
       if (entry.is_directory) {
-        found.push_back({*name, path});
+        found.push_back({*name, path, entry.inode});
       } else {
         TS_RETURN_IF_ERROR(Missing(CheckReachable(path), options));
       }
@@ -289,7 +310,7 @@ absl::Status Database::ReadPartitions(const Options& options) {
   }
   for (Found& f : found) {
     if (f.name.kind == partition_kind_) {
-      partitions_.push_back({f.name.value, std::move(f.directory)});
+      partitions_.push_back({f.name.value, std::move(f.directory), f.inode});
     } else {
       problems_.push_back(fmt::format("{}: a partition by {}, where the others are by {}",
                                       f.directory, NameOf(f.name.kind), NameOf(partition_kind_)));

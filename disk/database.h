@@ -34,6 +34,7 @@ namespace tickstack::disk {
 struct Partition {
   int64_t value = 0;      // The same as PartitionName::value.
   std::string directory;  // `db/2024.01.29`, or a path in a segment.
+  uint64_t inode = 0;     // The directory's when the database was opened; 0 if unknown.
 };
 
 // A table with rows in every partition. Immutable. Threads: any.
@@ -50,15 +51,18 @@ class PartitionedTable {
   const std::string& name() const { return schema_.table; }
 
   // Returns the table's part in `Database::partitions()[partition]`; nullptr if that partition
-  // lacks the table. The first call opens the part, which is valid while this object exists. The
-  // part has the columns of its own `.d`, which may differ from the schema. kDataLoss if that `.d`
-  // omits a column of the schema although the column's file exists.
+  // lacks the table. If a merge has replaced the partition since the database was opened, returns
+  // the part of the replaced version (partition_versions.h). The first call opens the part, which
+  // is valid while this object exists. The part has the columns of its own `.d`, which may differ
+  // from the schema. kDataLoss if that `.d` omits a column of the schema although the column's file
+  // exists.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
 
  private:
   friend class Database;
   void ReadSchema();
   absl::Status CheckNames(const SplayedTable& part) const;
+  absl::StatusOr<std::shared_ptr<const SplayedTable>> Open(const Partition& partition) const;
 
   const std::span<const Partition> partitions_;
   const std::shared_ptr<const SymbolDomains> domains_;

@@ -18,6 +18,7 @@
 #include "disk/kdb_format.h"
 #include "disk/stored_file.h"
 #include "disk/stored_value.h"
+#include "disk/table_revisions.h"
 
 namespace tickstack::disk {
 namespace {
@@ -233,6 +234,10 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
     return check;
   }
   CheckColumnList(names_path, names->size(), check);
+  if (const auto revisions = ReadRevisions(directory); !revisions.ok()) {
+    AddFinding(FindingOf(fmt::format("{}/{}", directory, kRevisionsName), revisions.status()),
+               check);
+  }
   TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, domains, workers, stop, check));
   table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());

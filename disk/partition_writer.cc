@@ -14,6 +14,7 @@
 #include "disk/checksum_file.h"
 #include "disk/column_writer.h"
 #include "disk/file_image.h"
+#include "disk/partition_versions.h"
 #include "disk/row_order.h"
 #include "disk/rows_of_date.h"
 #include "disk/segment_list.h"
@@ -23,8 +24,6 @@
 
 namespace tickstack::disk {
 namespace {
-
-constexpr std::string_view kUnfinished = "writing.";
 
 // Checks a name, which comes from the network and becomes a file name.
 absl::Status CheckName(std::string_view what, std::string_view name) {
@@ -233,16 +232,6 @@ class PartitionWriter {
   std::atomic<uint64_t> bytes_ = 0;
 };
 
-// Removes what writers that died left in the segment; the lock excludes other writers.
-absl::Status RemoveUnfinished(const std::string& segment, const Storage& storage) {
-  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
-  for (const auto& [name, is_directory, is_file] : entries) {
-    if (!name.starts_with(kUnfinished) || !name.ends_with('$')) continue;
-    TS_RETURN_IF_ERROR(storage.Remove(fmt::format("{}/{}", segment, name)));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 CompressionOptions CompressionRules::Of(std::string_view table, std::string_view column) const {
@@ -278,6 +267,15 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
   return std::string();
 }
 
+absl::Status RemoveUnfinished(const std::string& segment, const Storage& storage) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+  for (const DirectoryEntry& entry : entries) {
+    if (!IsUnfinished(entry.name)) continue;
+    TS_RETURN_IF_ERROR(storage.Remove(fmt::format("{}/{}", segment, entry.name)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables) {
   const Storage storage(options.observer);
@@ -293,7 +291,7 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, *sym));
   WrittenPartition written;
   written.path = fmt::format("{}/{}", segment, FormatDate(date));
-  const std::string unfinished = fmt::format("{}/{}{}$", segment, kUnfinished, FormatDate(date));
+  const std::string unfinished = fmt::format("{}/{}", segment, NameWhileWritten(FormatDate(date)));
   std::vector<RowsOfDate> rows;
   for (const Snapshot& table : tables) rows.emplace_back(table, date);
   absl::Status status = [&]() -> absl::Status {
@@ -316,16 +314,20 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
 
 absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
                         const std::string& folder) {
-  const Storage storage(options.observer);
-  const std::span<const Snapshot> tables(&table, 1);
-  TS_RETURN_IF_ERROR(CheckNames(tables));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<SymbolFileWriter> sym,
-                      SymbolFileWriter::Open(options.database, storage));
-  TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, *sym));
-  const RowsOfDate rows(table, date);
-  return PartitionWriter(options, storage, tables, std::span(&rows, 1), folder)
-      .Write(positions)
-      .status();
+                      SymbolFileWriter::Open(options.database, Storage(options.observer)));
+  return WriteTables(options, date, std::span(&table, 1), folder, *sym);
+}
+
+absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
+                         std::span<const Snapshot> tables, const std::string& folder,
+                         SymbolFileWriter& sym) {
+  const Storage storage(options.observer);
+  TS_RETURN_IF_ERROR(CheckNames(tables));
+  TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, sym));
+  std::vector<RowsOfDate> rows;
+  for (const Snapshot& table : tables) rows.emplace_back(table, date);
+  return PartitionWriter(options, storage, tables, rows, folder).Write(positions).status();
 }
 
 }  // namespace tickstack::disk

@@ -32,6 +32,7 @@
 #include "base/worker_pool.h"
 #include "disk/compression.h"
 #include "disk/storage.h"
+#include "disk/symbol_file_writer.h"
 #include "table/table.h"
 
 namespace tickstack::disk {
@@ -100,5 +101,14 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
 // renames nothing. Used for repairs. Symbols are numbered as in the database's `sym`.
 absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
                         const std::string& folder);
+
+// Writes the files of several tables in the same way. The caller holds the writer of `sym`.
+absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
+                         std::span<const Snapshot> tables, const std::string& folder,
+                         SymbolFileWriter& sym);
+
+// Removes what writers that died left in a segment. The caller holds the lock of SymbolFileWriter,
+// which excludes other writers.
+absl::Status RemoveUnfinished(const std::string& segment, const Storage& storage);
 
 }  // namespace tickstack::disk

@@ -7,13 +7,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/byte_buffer.h"
-#include "base/crc32c.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "disk/checksum_file.h"
+#include "disk/directory_copy.h"
 #include "disk/partition_name.h"
+#include "disk/partition_versions.h"
 
 namespace tickstack::disk {
 namespace {
@@ -22,7 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMoving = "moving.";
 constexpr std::string_view kMoved = "moved.";
-constexpr size_t kCopyBytes = size_t{4} << 20;
 
 std::string Marked(const std::string& segment, std::string_view mark, std::string_view name) {
   return fmt::format("{}/{}{}$", segment, mark, name);
@@ -35,26 +33,10 @@ std::string_view Unmarked(std::string_view name, std::string_view mark) {
   return ParsePartitionName(name).has_value() ? name : std::string_view();
 }
 
-// Calls f(path below `directory`, whether it is a directory) for everything in it; a directory
-// comes before its contents.
-template <typename F>
-absl::Status EachEntry(const std::string& directory, const std::string& below, F f) {
-  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory + below));
-  for (const DirectoryEntry& entry : entries) {
-    const std::string path = below + "/" + entry.name;
-    if (!entry.is_directory && !entry.is_file) {
-      return InvalidArgument("{}{}: neither a file nor a directory", directory, path);
-    }
-    TS_RETURN_IF_ERROR(f(path, entry.is_directory));
-    if (entry.is_directory) TS_RETURN_IF_ERROR(EachEntry(directory, path, f));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<uint64_t> BytesUnder(const std::string& directory) {
   uint64_t bytes = 0;
   const absl::Status status =
-      EachEntry(directory, "", [&](const std::string& path, bool is_directory) -> absl::Status {
+      EachEntry(directory, [&](const std::string& path, bool is_directory) -> absl::Status {
         if (is_directory) return absl::OkStatus();
         std::error_code error;
         const uintmax_t size = fs::file_size(directory + path, error);
@@ -64,60 +46,6 @@ absl::StatusOr<uint64_t> BytesUnder(const std::string& directory) {
       });
   TS_RETURN_IF_ERROR(status);
   return bytes;
-}
-
-// Calls f(bytes, offset) for all of a file, piece by piece.
-template <typename F>
-absl::Status EachPiece(const File& file, F f) {
-  ByteBuffer piece;
-  piece.resize(kCopyBytes);
-  for (uint64_t offset = 0;;) {
-    TS_ASSIGN_OR_RETURN(const size_t read, file.ReadAt(offset, piece.span()));
-    if (read == 0) return absl::OkStatus();
-    TS_RETURN_IF_ERROR(f(std::span<const std::byte>(piece.data(), read), offset));
-    offset += read;
-  }
-}
-
-absl::StatusOr<uint32_t> ChecksumOf(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
-  uint32_t crc = 0;
-  TS_RETURN_IF_ERROR(EachPiece(file, [&](std::span<const std::byte> bytes, uint64_t) {
-    crc = ExtendCrc32c(crc, bytes);
-    return absl::OkStatus();
-  }));
-  return crc;
-}
-
-absl::Status CopyFile(const std::string& from, const std::string& to, const Storage& storage) {
-  TS_ASSIGN_OR_RETURN(const File source, File::OpenForReading(from));
-  TS_ASSIGN_OR_RETURN(File copy, storage.Create(to));
-  uint32_t crc = 0;
-  TS_RETURN_IF_ERROR(EachPiece(source, [&](std::span<const std::byte> bytes, uint64_t offset) {
-    crc = ExtendCrc32c(crc, bytes);
-    return storage.Write(copy, offset, bytes);
-  }));
-  TS_RETURN_IF_ERROR(storage.Sync(copy));
-  // A file that is newer than its checksums would pass for one that somebody changed.
-  TS_ASSIGN_OR_RETURN(const int64_t modified_ns, ModifiedNs(from));
-  TS_RETURN_IF_ERROR(SetModifiedNs(to, modified_ns));
-  TS_ASSIGN_OR_RETURN(const uint32_t found, ChecksumOf(to));
-  if (found == crc) return absl::OkStatus();
-  return DataLoss("{}: checksum {:08x}, expected {:08x} as of {}", to, found, crc, from);
-}
-
-absl::Status CopyDirectory(const std::string& from, const std::string& to, const Storage& storage) {
-  TS_RETURN_IF_ERROR(storage.MakeDirectory(to));
-  std::vector<std::string> directories = {to};
-  TS_RETURN_IF_ERROR(EachEntry(from, "", [&](const std::string& path, bool is_directory) {
-    if (!is_directory) return CopyFile(from + path, to + path, storage);
-    directories.push_back(to + path);
-    return storage.MakeDirectory(to + path);
-  }));
-  for (const std::string& directory : directories) {
-    TS_RETURN_IF_ERROR(storage.SyncDirectory(directory));
-  }
-  return absl::OkStatus();
 }
 
 bool Has(const SegmentLoad& segment, std::string_view name) {
@@ -184,6 +112,8 @@ absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
   const std::string from = move.from + "/" + move.name, to = move.to + "/" + move.name;
   TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(to));
   if (is_there) return FailedPrecondition("{}: there is one already", to);
+  // What an interrupted merge left must be beside the partition to be ended.
+  TS_RETURN_IF_ERROR(FinishVersions(from, storage).status());
   const std::string moving = Marked(move.to, kMoving, move.name);
   const std::string moved = Marked(move.from, kMoved, move.name);
   TS_RETURN_IF_ERROR(storage.Remove(moving));

@@ -105,6 +105,15 @@ TEST_F(SegmentMovesTest, APartOfTheSamePartitionIsNotMergedInto) {
   EXPECT_FALSE(MovePartition({"2024.01.04", root_ + "/a", root_ + "/b", 0}, Storage()).ok());
 }
 
+// Kept versions stay where they are: only a merge beside them could end its own leftovers.
+TEST_F(SegmentMovesTest, AMoveFirstEndsAnInterruptedMerge) {
+  fs::create_directories(root_ + "/a/revised.2024.01.02.1$/trade");  // Of version 0: exchanged.
+  ASSERT_TRUE(MovePartition({"2024.01.02", root_ + "/a", root_ + "/c", 0}, Storage()).ok());
+  EXPECT_TRUE(fs::exists(root_ + "/a/replaced.2024.01.02.0$/trade"));
+  EXPECT_FALSE(fs::exists(root_ + "/a/revised.2024.01.02.1$"));
+  EXPECT_EQ(Partitions(), all_);
+}
+
 // Goal: no partition is lost or doubled, whenever the mover dies. Method: the same move, ended
 // before its n-th step for every n; then the recovery at the next start, and the move again.
 TEST_F(SegmentMovesTest, AMoveThatDiedIsEndedOrForgotten) {

@@ -2,14 +2,18 @@
 
 #include <utility>
 
+#include "base/file.h"
 #include "base/status.h"
+#include "disk/partition_versions.h"
 
 namespace tickstack::disk {
 
-SplayedTable::SplayedTable(std::string directory, std::vector<std::string> names,
+SplayedTable::SplayedTable(std::string directory, const VersionId& id,
+                           std::vector<std::string> names,
                            std::shared_ptr<const SymbolDomains> domains,
                            std::shared_ptr<const ChecksumFile> checksums)
     : directory_(std::move(directory)),
+      id_(id),
       names_(std::move(names)),
       domains_(std::move(domains)),
       checksums_(std::move(checksums)),
@@ -18,14 +22,26 @@ SplayedTable::SplayedTable(std::string directory, std::vector<std::string> names
 
 SplayedTable::~SplayedTable() = default;
 
-absl::StatusOr<std::shared_ptr<const SplayedTable>> SplayedTable::Open(
-    std::string directory, std::shared_ptr<const SymbolDomains> domains) {
+absl::StatusOr<std::shared_ptr<const SplayedTable>> SplayedTable::OpenNow(
+    const std::string& directory, const VersionId& id,
+    const std::shared_ptr<const SymbolDomains>& domains) {
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const ChecksumFile> checksums,
                       ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
   TS_ASSIGN_OR_RETURN(std::vector<std::string> names,
                       ReadColumnNames(directory + "/.d", checksums.get()));
-  return std::shared_ptr<const SplayedTable>(new SplayedTable(
-      std::move(directory), std::move(names), std::move(domains), std::move(checksums)));
+  return std::shared_ptr<const SplayedTable>(
+      new SplayedTable(directory, id, std::move(names), domains, std::move(checksums)));
+}
+
+absl::StatusOr<std::shared_ptr<const SplayedTable>> SplayedTable::Open(
+    const std::string& directory, const std::shared_ptr<const SymbolDomains>& domains) {
+  constexpr int kAttempts = 4;  // Each is repeated only if another directory takes its place.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const VersionId id = IdOf(directory);
+    absl::StatusOr<std::shared_ptr<const SplayedTable>> table = OpenNow(directory, id, domains);
+    if (IdOf(directory).IsSame(id)) return table;
+  }
+  return Unavailable("{}: it was replaced {} times while it was opened", directory, kAttempts);
 }
 
 int SplayedTable::Find(std::string_view column) const {
@@ -42,13 +58,40 @@ std::shared_ptr<const ColumnFile> SplayedTable::FindOpen(size_t i) const {
   return files_[i];
 }
 
+// Opens a column of the directory that was opened, wherever it is now.
+absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_t i) const {
+  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
+  const std::string partition = DirectoryOf(directory_);
+  const size_t slash = directory_.rfind('/');
+  const std::string below =
+      slash == std::string::npos ? "/" + directory_ : directory_.substr(slash);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::string directory = FindVersion(partition, below, id_);
+    if (directory.empty()) {
+      if (IdOf(directory_).inode != 0) break;
+      directory = directory_;  // Opening the column says what is missing.
+    }
+    // The file of checksums is read by its path when a column is opened.
+    std::shared_ptr<const ChecksumFile> checksums = checksums_;
+    if (checksums != nullptr && directory != directory_) {
+      TS_ASSIGN_OR_RETURN(checksums,
+                          ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
+    }
+    absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
+        ColumnFile::Open(fmt::format("{}/{}", directory, names_[i]), domains_, checksums.get());
+    if (IdOf(directory).IsSame(id_) || IdOf(directory_).inode == 0) return file;
+  }
+  return Unavailable(
+      "{}: another directory has taken its place since it was loaded: reload the database",
+      directory_);
+}
+
 absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t i) const {
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
   const std::lock_guard opening(opening_);
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
   // This may call Evict again, for lack of mappings.
-  TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file,
-                      ColumnFile::Open(directory_ + "/" + names_[i], domains_, checksums_.get()));
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file, OpenColumn(i));
   const std::lock_guard lock(mutex_);
   files_[i] = file;
   return file;

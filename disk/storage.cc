@@ -1,5 +1,8 @@
 #include "disk/storage.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -53,6 +56,27 @@ absl::Status Storage::Rename(const std::string& from, const std::string& to) con
   TS_RETURN_IF_ERROR(Before(StorageStep::kRename, to));
   if (std::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
   return Annotate(ErrnoStatus(errno, "rename"), to);
+}
+
+absl::Status Storage::Exchange(const std::string& one, const std::string& other) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kExchange, other));
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
+    return absl::OkStatus();
+  }
+  const int error_number = errno;
+  if (error_number == EINVAL || error_number == ENOSYS || error_number == EOPNOTSUPP) {
+    return FailedPrecondition(
+        "{}: its file system cannot exchange two directories (renameat2 with RENAME_EXCHANGE), "
+        "expected one that can, such as ext4, xfs or btrfs",
+        other);
+  }
+  return Annotate(ErrnoStatus(error_number, "exchange"), other);
+}
+
+absl::Status Storage::Link(const std::string& from, const std::string& to) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kLink, to));
+  if (::link(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  return Annotate(ErrnoStatus(errno, "link"), to);
 }
 
 absl::Status Storage::Remove(const std::string& path) const {

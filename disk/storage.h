@@ -26,8 +26,10 @@ enum class StorageStep : uint8_t {
   kTruncate,
   kSync,
   kSyncDirectory,
-  kRename,  // The path is the new one.
-  kRemove,  // Removes a file, or a directory with its content.
+  kRename,    // The path is the new one.
+  kExchange,  // The path is the second one.
+  kLink,      // The path is the new one.
+  kRemove,    // Removes a file, or a directory with its content.
 };
 
 class StorageObserver {
@@ -55,6 +57,12 @@ class Storage {
   absl::Status SyncDirectory(const std::string& path) const;
   // Does not sync: call SyncDirectory for the directory of `to` afterwards.
   absl::Status Rename(const std::string& from, const std::string& to) const;
+  // Exchanges the names of two directories of the same file system in one step: at any moment, each
+  // name leads to one of them. kFailedPrecondition if the file system cannot do that. Syncs as
+  // little as Rename does.
+  absl::Status Exchange(const std::string& one, const std::string& other) const;
+  // Makes `to` another name of the file `from`. Syncs as little as Rename does.
+  absl::Status Link(const std::string& from, const std::string& to) const;
   // Removes a file, or a directory with its content. Succeeds if `path` does not exist.
   absl::Status Remove(const std::string& path) const;
 

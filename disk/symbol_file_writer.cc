@@ -30,10 +30,15 @@ ByteBuffer SymbolListFile(std::span<const std::string_view> names) {
   return out;
 }
 
-absl::StatusOr<std::unique_ptr<SymbolFileWriter>> SymbolFileWriter::Open(
-    const std::string& database, const Storage& storage) {
+absl::StatusOr<File> LockDatabase(const std::string& database) {
   TS_ASSIGN_OR_RETURN(File lock, File::OpenOrCreate(database + "/tickstack.lock$"));
   TS_RETURN_IF_ERROR(lock.TryLock());
+  return lock;
+}
+
+absl::StatusOr<std::unique_ptr<SymbolFileWriter>> SymbolFileWriter::Open(
+    const std::string& database, const Storage& storage) {
+  TS_ASSIGN_OR_RETURN(File lock, LockDatabase(database));
   std::unique_ptr<SymbolFileWriter> file(
       new SymbolFileWriter(fmt::format("{}/{}", database, kDomain), storage, std::move(lock)));
   TS_RETURN_IF_ERROR(file->Read());

@@ -35,6 +35,10 @@
 
 namespace tickstack::disk {
 
+// Takes the lock of the database in this folder, which must exist; its holder alone may write or
+// move partitions. kUnavailable if another process holds it.
+absl::StatusOr<File> LockDatabase(const std::string& database);
+
 class SymbolFileWriter {
  public:
   static constexpr std::string_view kDomain = "sym";

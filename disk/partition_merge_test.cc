@@ -1,0 +1,646 @@
+#include "disk/partition_merge.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "base/worker_pool.h"
+#include "disk/compression.h"
+#include "disk/database.h"
+#include "disk/database_check.h"
+#include "disk/partition_testing.h"
+#include "disk/symbol_file_writer.h"
+#include "mem/tier.h"
+#include "table/batch_testing.h"
+#include "table/symbols.h"
+
+namespace tickstack::disk {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr int32_t kDate = 8794;  // 2024.01.29
+constexpr int64_t kDayNs = int64_t{kDate} * kNsPerDay;
+constexpr std::string_view kTicks = "time p, sym s, size j, note *";
+
+struct Tick {
+  int64_t time;
+  std::string sym;
+  int64_t size;
+
+  std::string text() const { return fmt::format("{} {} {}", time - kDayNs, sym, size); }
+};
+
+std::vector<std::string> TextsOf(const std::vector<Tick>& ticks) {
+  std::vector<std::string> texts;
+  for (const Tick& tick : ticks) texts.push_back(tick.text());
+  return texts;
+}
+
+// The order of a partition.
+std::vector<Tick> Sorted(std::vector<Tick> ticks) {
+  std::ranges::stable_sort(ticks, [](const Tick& a, const Tick& b) {
+    return std::tie(a.sym, a.time) < std::tie(b.sym, b.time);
+  });
+  return ticks;
+}
+
+// Tables of a process with ticks.
+struct Process {
+  std::shared_ptr<Table> Make(std::string_view name, std::string_view columns) {
+    tables.push_back(*Table::Create(*ParseSchema(name, columns), &symbols,
+                                    {tier.get(), {}, nullptr}, {.rows_per_chunk = 64}));
+    return tables.back();
+  }
+  void AddTicks(std::string_view name, const std::vector<Tick>& ticks,
+                std::string_view columns = kTicks) {
+    std::vector<int64_t> times, sizes;
+    std::vector<std::string> syms, notes;
+    for (const Tick& tick : ticks) {
+      times.push_back(tick.time);
+      syms.push_back(tick.sym);
+      sizes.push_back(tick.size);
+      notes.push_back(std::string("\x0a\0\x01\0\0\0", 6) + static_cast<char>('a' + tick.size % 26));
+    }
+    const absl::Status added = Make(name, columns)
+                                   ->Append(Batch(ticks.size())
+                                                .Add(Type::kTimestamp, times)
+                                                .AddSymbols(syms)
+                                                .Add(Type::kLong, sizes)
+                                                .AddItems(notes)
+                                                .view());
+    TS_CHECK(added.ok());
+  }
+  std::vector<Snapshot> Snapshots() const {
+    std::vector<Snapshot> snapshots;
+    for (const std::shared_ptr<Table>& table : tables) snapshots.push_back(table->TakeSnapshot());
+    return snapshots;
+  }
+  std::vector<LateRows> Late() const {
+    std::vector<LateRows> late;
+    for (const Snapshot& table : Snapshots()) {
+      late.push_back({table.schema().table, ReadRows(table)});
+    }
+    return late;
+  }
+
+  SymbolTable symbols;
+  std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("t");
+  std::vector<std::shared_ptr<Table>> tables;  // Destroyed before their tier.
+};
+
+// A table with the number of trades, as an example of a table that is made from ticks.
+absl::StatusOr<std::vector<std::shared_ptr<Table>>> CountTrades(std::span<const Snapshot> merged,
+                                                                std::span<const std::string>,
+                                                                MergeMemory memory) {
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const Snapshot& each : merged) {
+    if (each.schema().table != "trade") continue;
+    tables.push_back(*Table::Create(*ParseSchema("trade_count", "sym s, rows j"), memory.symbols,
+                                    {memory.tier, {}, nullptr}));
+    const std::vector<int64_t> rows = {static_cast<int64_t>(each.rows())};
+    TS_RETURN_IF_ERROR(
+        tables.back()->Append(Batch(1).AddSymbols({"all"}).Add(Type::kLong, rows).view()));
+  }
+  return tables;
+}
+
+// What a reader of a database sees of the day: its trades, and the row of trade_count.
+struct Seen {
+  std::vector<std::string> trades;
+  int64_t counted = 0;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+absl::StatusOr<Seen> Look(const Database& database) {
+  Seen seen;
+  const auto column =
+      [&](std::string_view table,
+          std::string_view name) -> absl::StatusOr<std::shared_ptr<const ColumnFile>> {
+    TS_ASSIGN_OR_RETURN(const SplayedTable* const part, database.FindPartitioned(table)->In(0));
+    return part->Column(static_cast<size_t>(part->Find(name)));
+  };
+  TS_ASSIGN_OR_RETURN(const auto time, column("trade", "time"));
+  TS_ASSIGN_OR_RETURN(const auto sym, column("trade", "sym"));
+  TS_ASSIGN_OR_RETURN(const auto size, column("trade", "size"));
+  for (uint64_t row = 0; row < time->rows(); ++row) {
+    TS_ASSIGN_OR_RETURN(const Value at, time->ItemAt(row));
+    TS_ASSIGN_OR_RETURN(const Value name, sym->ItemAt(row));
+    TS_ASSIGN_OR_RETURN(const Value number, size->ItemAt(row));
+    seen.trades.push_back(
+        Tick{at.as<int64_t>(), std::string(name.symbol()), number.as<int64_t>()}.text());
+  }
+  TS_ASSIGN_OR_RETURN(const auto counts, column("trade_count", "rows"));
+  TS_ASSIGN_OR_RETURN(const Value counted, counts->ItemAt(0));
+  seen.counted = counted.as<int64_t>();
+  return seen;
+}
+
+// Allows some steps and refuses all later ones, like a kill.
+class Killer : public StorageObserver {
+ public:
+  explicit Killer(size_t steps) : left_(steps) {}
+  absl::Status Before(StorageStep, const std::string&, size_t) override {
+    if (left_ == 0) return absl::UnavailableError("killed");
+    --left_;
+    return absl::OkStatus();
+  }
+  size_t left() const { return left_; }
+
+ private:
+  size_t left_;
+};
+
+// Refuses one kind of steps.
+class Refusing : public StorageObserver {
+ public:
+  Refusing(StorageStep step, absl::Status error) : step_(step), error_(std::move(error)) {}
+  absl::Status Before(StorageStep step, const std::string&, size_t) override {
+    return step == step_ ? error_ : absl::OkStatus();
+  }
+
+ private:
+  const StorageStep step_;
+  const absl::Status error_;
+};
+
+const std::vector<Tick> kOld = {{kDayNs + 10, "IBM", 1},
+                                {kDayNs + 20, "IBM", 2},
+                                {kDayNs + 20, "AAPL", 3},
+                                {kDayNs + 30, "AAPL", 4}};
+const std::vector<Tick> kLate = {{kDayNs + 20, "IBM", 5}, {kDayNs + 5, "NEW", 6}};
+const std::vector<std::string> kBefore = {"20 AAPL 3", "30 AAPL 4", "10 IBM 1", "20 IBM 2"};
+const std::vector<std::string> kAfter = {"20 AAPL 3", "30 AAPL 4", "10 IBM 1",
+                                         "20 IBM 2",  "20 IBM 5",  "5 NEW 6"};
+const Seen kSeenBefore = {kBefore, 4};
+const Seen kSeenAfter = {kAfter, 6};
+
+class PartitionMergeTest : public testing::Test {
+ protected:
+  PartitionMergeTest() : folder_(TemporaryFolder::InMemory()), late_(new Process) {
+    late_->AddTicks("trade", kLate);
+    WriteOld();
+  }
+
+  std::string db() const { return folder_ / "db"; }
+  std::string day() const { return db() + "/2024.01.29"; }
+
+  void WriteOld() {
+    fs::remove_all(db());
+    Process old;
+    old.AddTicks("trade", kOld);
+    old.AddTicks("quote", kOld);
+    const std::vector<int64_t> rows = {static_cast<int64_t>(kOld.size())};
+    TS_CHECK(old.Make("trade_count", "sym s, rows j")
+                 ->Append(Batch(1).AddSymbols({"all"}).Add(Type::kLong, rows).view())
+                 .ok());
+    const std::vector<Snapshot> snapshots = old.Snapshots();
+    // Opening a database opens the columns of its newest day.
+    for (const int32_t date : {kDate, kDate + 1}) {
+      TS_CHECK(WritePartition({.database = db(), .compression = {}}, date, snapshots).ok());
+    }
+  }
+  MergeOptions Options(StorageObserver* observer = nullptr) const {
+    MergeOptions options;
+    options.writer.database = db();
+    options.writer.observer = observer;
+    options.source = {0x1234, 99, "late.log"};
+    options.derive = CountTrades;
+    return options;
+  }
+  absl::StatusOr<MergedPartition> Merge(StorageObserver* observer = nullptr) const {
+    return MergePartition(Options(observer), kDate, late_->Late());
+  }
+  Seen SeenNow() const {
+    const auto database = Database::Open(db());
+    TS_CHECK(database.ok());
+    const absl::StatusOr<Seen> seen = Look(**database);
+    EXPECT_TRUE(seen.ok()) << seen.status();
+    return seen.value_or(Seen());
+  }
+  void ExpectSound() const {
+    WorkerPool none(0);
+    const absl::StatusOr<DatabaseCheck> check = CheckDatabase(db(), none);
+    ASSERT_TRUE(check.ok()) << check.status();
+    EXPECT_TRUE(check->is_sound()) << check->findings.front().path << check->findings.front().what;
+  }
+  std::vector<std::string> Entries() const {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& each : fs::directory_iterator(db())) {
+      const std::string name = each.path().filename();
+      if (each.is_directory() && name != "2024.01.30") names.push_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  const TemporaryFolder folder_;
+  const std::unique_ptr<Process> late_;
+};
+
+TEST_F(PartitionMergeTest, AddsLateRowsAndKeepsTheOldVersion) {
+  const absl::StatusOr<MergedPartition> merged = Merge();
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->version, 1u);
+  EXPECT_EQ(merged->replaced, db() + "/replaced.2024.01.29.0$");
+  EXPECT_EQ(merged->new_names, 1);
+  ASSERT_EQ(merged->tables.size(), 2u);
+  EXPECT_EQ(merged->tables[0].rows.added, 2u);
+  EXPECT_TRUE(merged->tables[1].derived);
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  ExpectSound();
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29", "replaced.2024.01.29.0$"));
+  EXPECT_EQ(*RowsBeforeRevisions(day() + "/trade", 6), 4u);
+  EXPECT_EQ(*RowsBeforeRevisions(day() + "/quote", 4), 4u);
+  // The symbols are parted, and the checksums are those of the files.
+  EXPECT_EQ(FileBytes(day() + "/trade/sym")[4083], 3);
+  EXPECT_TRUE(*FileExists(day() + "/trade/.checksums"));
+}
+
+// So a command that was killed can be repeated without adding rows twice.
+TEST_F(PartitionMergeTest, MergesTheSameRowsOnce) {
+  ASSERT_TRUE(Merge().ok());
+  const absl::StatusOr<MergedPartition> second = Merge();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->already);
+  EXPECT_EQ(second->version, 1u);
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  MergeOptions again = Options();
+  again.again = true;
+  EXPECT_EQ(MergePartition(again, kDate, late_->Late())->version, 2u);
+  EXPECT_EQ(SeenNow().counted, 8);
+  EXPECT_EQ(*RowsBeforeRevisions(day() + "/trade", 8), 4u);
+}
+
+TEST_F(PartitionMergeTest, ATableThatLacksTheRowsOfASourceGetsThem) {
+  ASSERT_TRUE(Merge().ok());
+  Process both;
+  both.AddTicks("trade", kLate);
+  both.AddTicks("quote", kLate);
+  const absl::StatusOr<MergedPartition> merged = MergePartition(Options(), kDate, both.Late());
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_FALSE(merged->already);
+  EXPECT_EQ(merged->version, 2u);
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  EXPECT_EQ(FixedColumn<int64_t>(day() + "/quote/size").size(), 6u);
+}
+
+TEST_F(PartitionMergeTest, ATableMadeFromTicksMustHaveTheStoredColumns) {
+  MergeOptions options = Options();
+  options.derive = [](std::span<const Snapshot>, std::span<const std::string>,
+                      MergeMemory memory) -> absl::StatusOr<std::vector<std::shared_ptr<Table>>> {
+    return std::vector<std::shared_ptr<Table>>{*Table::Create(
+        *ParseSchema("trade_count", "sym s, rows i"), memory.symbols, {memory.tier, {}, nullptr})};
+  };
+  const absl::Status status = MergePartition(options, kDate, late_->Late()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("trade_count/rows: has type long, its"));
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(PartitionMergeTest, ADryRunChangesNothing) {
+  MergeOptions options = Options();
+  options.dry_run = true;
+  const absl::StatusOr<MergedPartition> merged = MergePartition(options, kDate, late_->Late());
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->tables[0].rows.after, 6u);
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
+  EXPECT_THAT(Names(db() + "/sym"), ElementsAre("IBM", "AAPL", "all"));
+}
+
+// Goal: whenever the process dies, readers see the old version or the new one, in all of its
+// tables, and the same command then gives the new one, once. A database that was opened before
+// still answers from the old version, also from columns and tables that it had not opened yet.
+TEST_F(PartitionMergeTest, IsOldOrNewWhereverItIsKilled) {
+  Killer counting(SIZE_MAX);
+  ASSERT_TRUE(Merge(&counting).ok());
+  const size_t steps = SIZE_MAX - counting.left();
+  ASSERT_GT(steps, 40u);
+  size_t old_versions = 0;
+  for (size_t at = 0; at < steps; ++at) {
+    SCOPED_TRACE(at);
+    WriteOld();
+    const auto untouched = *Database::Open(db());
+    const auto touched = *Database::Open(db());
+    ASSERT_TRUE((*touched->FindPartitioned("trade")->In(0))->Column(0).ok());
+    Killer killer(at);
+    EXPECT_FALSE(Merge(&killer).ok());
+    EXPECT_EQ(*Look(*touched), kSeenBefore);
+    const Seen seen = SeenNow();
+    EXPECT_TRUE(seen == kSeenBefore || seen == kSeenAfter) << testing::PrintToString(seen.trades);
+    old_versions += seen == kSeenBefore ? 1 : 0;
+    const absl::StatusOr<MergedPartition> again = Merge();
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->already, seen == kSeenAfter);
+    EXPECT_EQ(SeenNow(), kSeenAfter);
+    EXPECT_THAT(Entries(), ElementsAre("2024.01.29", "replaced.2024.01.29.0$"));
+    ExpectSound();
+    const absl::StatusOr<Seen> untouched_sees = Look(*untouched);
+    ASSERT_TRUE(untouched_sees.ok()) << untouched_sees.status();
+    EXPECT_EQ(*untouched_sees, kSeenBefore);
+  }
+  EXPECT_GT(old_versions, steps / 2);
+  EXPECT_LT(old_versions, steps);
+}
+
+TEST_F(PartitionMergeTest, AnInterruptedMergeIsReported) {
+  Killer counting(SIZE_MAX);
+  ASSERT_TRUE(Merge(&counting).ok());
+  WriteOld();
+  // The last step is the sync after the last rename.
+  Killer killer(SIZE_MAX - counting.left() - 2);
+  ASSERT_FALSE(Merge(&killer).ok());
+  const auto database = *Database::Open(db());
+  ASSERT_EQ(database->problems().size(), 1u);
+  EXPECT_THAT(database->problems()[0], HasSubstr("revised.2024.01.29.1$: of a merge"));
+  EXPECT_EQ(FinishMerge(db(), kDate, Storage())->size(), 1u);
+  EXPECT_TRUE((*Database::Open(db()))->problems().empty());
+}
+
+TEST_F(PartitionMergeTest, AnUndoIsOldOrNewWhereverItIsKilled) {
+  for (size_t at = 0;; ++at) {
+    SCOPED_TRACE(at);
+    WriteOld();
+    ASSERT_TRUE(Merge().ok());
+    const auto reader = *Database::Open(db());
+    Killer killer(at);
+    const absl::StatusOr<UndoneVersion> undone = UndoMerge(db(), kDate, Storage(&killer));
+    EXPECT_EQ(*Look(*reader), kSeenAfter);
+    const Seen seen = SeenNow();
+    EXPECT_TRUE(seen == kSeenBefore || seen == kSeenAfter);
+    if (undone.ok()) {
+      EXPECT_EQ(undone->number, 0u);
+      EXPECT_EQ(seen, kSeenBefore);
+      EXPECT_THAT(Entries(), ElementsAre("2024.01.29", "undone.2024.01.29.1$"));
+      ASSERT_GT(at, 2u);
+      break;
+    }
+    ASSERT_TRUE(FinishMerge(db(), kDate, Storage()).ok());
+    EXPECT_THAT(Entries(),
+                ElementsAre("2024.01.29", seen == kSeenBefore ? "undone.2024.01.29.1$"
+                                                              : "replaced.2024.01.29.0$"));
+    ExpectSound();
+  }
+  EXPECT_EQ(UndoMerge(db(), kDate, Storage()).status().code(), absl::StatusCode::kNotFound);
+  // The rows can be merged again.
+  EXPECT_FALSE(Merge()->already);
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+}
+
+uint64_t InodeAt(const std::string& path) {
+  struct stat status{};
+  TS_CHECK(::stat(path.c_str(), &status) == 0);
+  return status.st_ino;
+}
+
+TEST_F(PartitionMergeTest, TablesThatDoNotChangeAreLinksOrElseCopies) {
+  uint64_t inode = InodeAt(day() + "/quote/size");
+  ASSERT_TRUE(Merge().ok());
+  EXPECT_EQ(InodeAt(day() + "/quote/size"), inode);
+  WriteOld();
+  inode = InodeAt(day() + "/quote/size");
+  Refusing no_links(StorageStep::kLink, absl::InternalError("not supported"));
+  ASSERT_TRUE(Merge(&no_links).ok());
+  EXPECT_NE(InodeAt(day() + "/quote/size"), inode);
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  ExpectSound();
+}
+
+TEST_F(PartitionMergeTest, IsRefusedWhereDirectoriesCannotBeExchanged) {
+  Refusing refusing(StorageStep::kExchange, FailedPrecondition("cannot exchange"));
+  EXPECT_EQ(Merge(&refusing).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
+}
+
+// A database without checksums, in which a correction keeps the number of rows: a mixture of the
+// old and the new columns would be a wrong answer.
+TEST_F(PartitionMergeTest, AReaderNeverMixesVersions) {
+  fs::remove(day() + "/trade/.checksums");
+  const auto reader = *Database::Open(db());
+  ASSERT_TRUE((*reader->FindPartitioned("trade")->In(0))->Column(0).ok());
+  ASSERT_TRUE(Merge().ok());
+  fs::remove_all(db() + "/replaced.2024.01.29.0$");  // An operator needs the room.
+  const absl::StatusOr<Seen> seen = Look(*reader);
+  EXPECT_EQ(seen.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Message(seen.status())), HasSubstr("reload the database"));
+}
+
+TEST_F(PartitionMergeTest, NamesWhatDoesNotFit) {
+  const auto refused = [&](std::string_view columns, const std::function<void(Process&)>& fill,
+                           const std::function<void(MergeOptions&)>& change = {}) {
+    Process process;
+    if (fill) {
+      fill(process);
+    } else {
+      process.AddTicks("trade", {{kDayNs, "A", 1}}, columns);
+    }
+    MergeOptions options = Options();
+    if (change) change(options);
+    const absl::Status status = MergePartition(options, kDate, process.Late()).status();
+    return std::string(Message(status));
+  };
+  EXPECT_THAT(refused("time p, sym s, sizes j, note *", {}), HasSubstr("lack column size"));
+  EXPECT_THAT(refused("stamp p, sym s, time j, note *", {}),
+              HasSubstr("column time of the rows has type long, expected timestamp"));
+  EXPECT_THAT(refused("", [](Process& process) { process.AddTicks("fills", kLate); }),
+              HasSubstr("fills: no such table in the partition"));
+  EXPECT_THAT(refused("",
+                      [](Process& process) {
+                        process.AddTicks("trade", {{kDayNs - 1, "A", 1}, {kDayNs, "A", 2}});
+                      }),
+              HasSubstr("the times of 1 of 2 rows are on other dates than 2024.01.29, such as "
+                        "2024.01.28"));
+  EXPECT_THAT(refused(kTicks, {}, [](MergeOptions& options) { options.keys = {"price"}; }),
+              HasSubstr("no column price for a key"));
+  EXPECT_THAT(refused(kTicks, {}, [](MergeOptions& options) { options.keys = {"note"}; }),
+              HasSubstr("nested"));
+  EXPECT_THAT(std::string(Message(MergePartition(Options(), kDate + 2, late_->Late()).status())),
+              HasSubstr("no partition 2024.01.31"));
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
+}
+
+TEST_F(PartitionMergeTest, ADamagedRecordOfRevisionsIsNamed) {
+  ASSERT_TRUE(Merge().ok());
+  const std::string path = day() + "/trade/.revisions";
+  const std::string whole = FileBytes(path);
+  for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string damaged = whole;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    PutFile(path, damaged);
+    EXPECT_EQ(ReadRevisions(day() + "/trade").status().code(), absl::StatusCode::kDataLoss) << bit;
+  }
+  EXPECT_THAT(std::string(Message(Merge().status())), HasSubstr(".revisions: line 1"));
+  WorkerPool none(0);
+  EXPECT_EQ(CheckDatabase(db(), none)->findings.at(0).path, path);
+}
+
+TEST_F(PartitionMergeTest, OneProcessWritesAtATime) {
+  const absl::StatusOr<File> lock = LockDatabase(db());
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_TRUE(absl::IsUnavailable(Merge().status()));
+  EXPECT_TRUE(absl::IsUnavailable(UndoMerge(db(), kDate, Storage()).status()));
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(PartitionMergeTest, APartitionInASegmentStaysThere) {
+  fs::create_directories(db() + "/one");
+  fs::rename(day(), db() + "/one/2024.01.29");
+  PutFile(db() + "/par.txt", "one\n");
+  ASSERT_TRUE(Merge().ok());
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  EXPECT_TRUE(*FileExists(db() + "/one/replaced.2024.01.29.0$"));
+  fs::rename(db() + "/one/2024.01.29", db() + "/elsewhere$");
+  fs::create_directory_symlink("../elsewhere$", db() + "/one/2024.01.29");
+  MergeOptions again = Options();
+  again.again = true;
+  EXPECT_THAT(std::string(Message(MergePartition(again, kDate, late_->Late()).status())),
+              HasSubstr("symbolic link"));
+}
+
+// ---- equality with a partition of all rows
+
+std::vector<Tick> RandomTicks(std::mt19937_64& rng, size_t count) {
+  const std::vector<std::string> names = {"IBM", "AAPL", "", "MSFT", "a", "Z"};
+  std::vector<Tick> ticks;
+  for (size_t i = 0; i < count; ++i) {
+    ticks.push_back({kDayNs + static_cast<int64_t>(rng() % 40), names[rng() % names.size()],
+                     static_cast<int64_t>(rng() % 1000)});
+  }
+  return ticks;
+}
+
+std::map<std::string, std::string> FilesOf(const std::string& directory) {
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry& each : fs::directory_iterator(directory)) {
+    const std::string name = each.path().filename();
+    if (name != kRevisionsName) files[name] = FileBytes(each.path());
+  }
+  return files;
+}
+
+// Goal: a merge gives the files that a day with all of its rows would have had, byte for byte, also
+// their checksums. Method: random ticks with equal times, of which the last ones are late, merged
+// in one or two steps, in each compression.
+TEST(PartitionMerge, GivesTheFilesOfADayWithAllRows) {
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    const std::vector<std::string> ways = {"none", "gzip-1", "zstd-1", "ipc"};
+    CompressionRules rules;
+    rules.Set("default", *ParseCompression(ways[seed % ways.size()]));
+    rules.Set("size", *ParseCompression("none"));
+    const TemporaryFolder folder(TemporaryFolder::InMemory());
+    std::vector<Tick> all = RandomTicks(rng, rng() % 300);
+    Process old;
+    old.AddTicks("trade", all);
+    const std::vector<Snapshot> snapshots = old.Snapshots();
+    ASSERT_TRUE(
+        WritePartition({.database = folder / "a", .compression = rules}, kDate, snapshots).ok());
+    for (uint32_t merge = 0; merge <= seed % 2; ++merge) {
+      const std::vector<Tick> late = RandomTicks(rng, 1 + rng() % 100);
+      all.insert(all.end(), late.begin(), late.end());
+      Process process;
+      process.AddTicks("trade", late);
+      MergeOptions options;
+      options.writer.database = folder / "a";
+      options.source = {merge, 1, ""};
+      const auto merged = MergePartition(options, kDate, process.Late());
+      ASSERT_TRUE(merged.ok()) << merged.status();
+    }
+    Process whole;
+    whole.AddTicks("trade", all);
+    fs::create_directories(folder / "b");
+    fs::copy(folder / "a/sym", folder / "b/sym");
+    const std::vector<Snapshot> all_rows = whole.Snapshots();
+    ASSERT_TRUE(
+        WritePartition({.database = folder / "b", .compression = rules}, kDate, all_rows).ok());
+    const auto found = FilesOf(folder / "a/2024.01.29/trade");
+    const auto expected = FilesOf(folder / "b/2024.01.29/trade");
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, bytes] : expected) {
+      EXPECT_TRUE(found.contains(name) && found.at(name) == bytes) << name;
+    }
+  }
+}
+
+// The definition of corrections, written slowly.
+std::vector<Tick> Corrected(std::vector<Tick> rows, const std::vector<Tick>& late,
+                            const std::function<bool(const Tick&, const Tick&)>& same) {
+  std::vector<Tick> last;  // Of late rows with the same key, the last.
+  for (const Tick& each : late) {
+    std::erase_if(last, [&](const Tick& other) { return same(other, each); });
+    last.push_back(each);
+  }
+  for (const Tick& each : last) {
+    const auto first = std::ranges::find_if(rows, [&](const Tick& row) { return same(row, each); });
+    if (first == rows.end()) {
+      rows.push_back(each);
+      continue;
+    }
+    const auto place = first - rows.begin();
+    std::vector<Tick> kept(rows.begin(), first);
+    for (auto row = first + 1; row != rows.end(); ++row) {
+      if (!same(*row, each)) kept.push_back(*row);
+    }
+    rows = std::move(kept);
+    rows.insert(rows.begin() + place, each);
+  }
+  return rows;
+}
+
+TEST(PartitionMerge, CorrectsRowsByTheirKey) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    const TemporaryFolder folder(TemporaryFolder::InMemory());
+    const std::vector<Tick> rows = RandomTicks(rng, rng() % 200);
+    const std::vector<Tick> late = RandomTicks(rng, 1 + rng() % 60);
+    Process old, process;
+    old.AddTicks("trade", rows);
+    process.AddTicks("trade", late);
+    const std::vector<Snapshot> snapshots = old.Snapshots();
+    ASSERT_TRUE(
+        WritePartition({.database = folder / "db", .compression = {}}, kDate, snapshots).ok());
+    MergeOptions options;
+    options.writer.database = folder / "db";
+    options.keys = seed % 2 == 0 ? std::vector<std::string>{"sym", "time"}
+                                 : std::vector<std::string>{"time", "size"};
+    const absl::StatusOr<MergedPartition> merged = MergePartition(options, kDate, process.Late());
+    ASSERT_TRUE(merged.ok()) << merged.status();
+    const auto same = [&](const Tick& a, const Tick& b) {
+      return a.time == b.time && (seed % 2 == 0 ? a.sym == b.sym : a.size == b.size);
+    };
+    const std::vector<std::string> expected = TextsOf(Sorted(Corrected(Sorted(rows), late, same)));
+    const std::string table = folder / "db/2024.01.29/trade/";
+    const auto times = FixedColumn<int64_t>(table + "time");
+    const auto syms = SymbolColumn(table + "sym", folder / "db/sym");
+    const auto sizes = FixedColumn<int64_t>(table + "size");
+    std::vector<std::string> found;
+    for (size_t i = 0; i < times.size(); ++i) {
+      found.push_back(Tick{times[i], syms[i], sizes[i]}.text());
+    }
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(merged->tables[0].rows.after, expected.size());
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::disk
