@@ -253,6 +253,12 @@ void RestrictFileAccess(FileAccess access) {
   ::umask(before | (access == FileAccess::kOwner ? 077 : 027));
 }
 
+void UseFileAccessOf(const std::string& directory) {
+  constexpr mode_t kAll = 0777;
+  struct stat status{};
+  if (::stat(directory.c_str(), &status) == 0) ::umask(~status.st_mode & kAll);
+}
+
 absl::Status RenameReplacing(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return FileError(errno, "rename", from);
   return SyncDirectory(DirectoryOf(to));

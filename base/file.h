@@ -123,6 +123,11 @@ enum class FileAccess {
 // umask stays in force. Call it before other threads start.
 void RestrictFileAccess(FileAccess access);
 
+// Gives the files and directories that this process creates from now on the access that a directory
+// has: sets the umask, whatever it was. Does nothing if there is no such directory. Call it before
+// other threads start.
+void UseFileAccessOf(const std::string& directory);
+
 // Renames `from` to `to`, replacing an existing file, and syncs the directory. The caller must have
 // synced the file.
 absl::Status RenameReplacing(const std::string& from, const std::string& to);

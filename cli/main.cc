@@ -25,6 +25,7 @@
 #include "cli/hdb_export.h"
 #include "cli/hdb_generate.h"
 #include "cli/hdb_import.h"
+#include "cli/hdb_merge.h"
 #include "cli/hdb_queries.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
@@ -364,6 +365,7 @@ struct HdbToolOptions {
   HdbCheckOptions check;
   HdbChecksumOptions checksum;
   HdbGenerateOptions generate;
+  HdbMergeOptions merge;
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
@@ -490,6 +492,11 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   repair.add_option("--stack", options.repair.config,
                     "Stack configuration; needed if it sets tables or compression");
   repair.callback([&] { action = [&] { return RunHdbRepair(options.repair); }; });
+
+  CLI::App& merge =
+      *hdb->add_subcommand("merge", "Add late rows or corrections to a past partition");
+  AddHdbMergeOptions(merge, options.merge);
+  merge.callback([&] { action = [&] { return RunHdbMerge(options.merge); }; });
 
   CLI::App& balance = *hdb->add_subcommand(
       "balance", "Show the size of each segment; move partitions to balance them");

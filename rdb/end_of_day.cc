@@ -12,6 +12,7 @@
 #include "disk/database_check.h"
 #include "disk/rows_of_date.h"
 #include "disk/splayed_table.h"
+#include "disk/table_revisions.h"
 #include "wire/client.h"
 #include "wire/tplog_state.h"
 
@@ -239,8 +240,9 @@ absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tabl
     const absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> stored =
         disk::SplayedTable::Open(folder);
     if (absl::IsNotFound(stored.status()) && expected == 0) continue;
-    const absl::StatusOr<uint64_t> rows =
+    absl::StatusOr<uint64_t> rows =
         stored.ok() ? (*stored)->Rows() : absl::StatusOr<uint64_t>(stored.status());
+    if (rows.ok()) rows = disk::RowsBeforeRevisions(folder, *rows);
     if (rows.ok() && *rows == expected) continue;
     return MismatchError(FailedPrecondition("{}: written before, {}, expected {} rows", folder,
                                             rows.ok() ? fmt::format("with {} rows", *rows)

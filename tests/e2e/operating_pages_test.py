@@ -16,6 +16,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import desk, kdb_ipc, page_blocks, stack  # noqa: E402
+from tests.support.kdb_ipc import Typed  # noqa: E402
 
 PAGES = stack.ROOT / "docs/operating"
 FIRST = "first-evening.md"
@@ -288,6 +289,19 @@ class OperatingPagesTest(unittest.TestCase):
 
     def try_tls(self):
         self.try_page("tls.md", self.new_desk())
+
+    def try_corrections(self):
+        at = self.new_desk()
+        code, said = at.run("tickstack hdb generate data/hdb --days 3 --from 2024.01.01 --symbols 5 --quotes 1000")
+        self.assertEqual(0, code, said)
+        when = (8767 * 86_400 + 15 * 3_600) * 1_000_000_000  # 15:00 of 2024.01.02, in ns since 2000.
+        late = kdb_ipc.encode(["upd", "trade", [Typed("p", [when]), ["IBM"], [1.5], Typed("i", [7]), Typed("b", [0]),
+                                                b"c", b"N"]])
+        (at.folder / "late.log").write_bytes(b"\xff\x01" + bytes(6) + late)
+        shutil.copytree(at.folder / "data/hdb/2024.01.02/trade", at.folder / "fixed/trade")
+        shutil.copy(at.folder / "data/hdb/sym", at.folder / "fixed/sym")
+        at.start("tickstack hdb --db data/hdb --port 5012").wait_until_up()
+        self.try_page("corrections.md", at)
 
     def try_watch(self):
         full = self.new_desk(FULL_TIERS)
