@@ -26,6 +26,7 @@
 #include "cli/hdb_generate.h"
 #include "cli/hdb_import.h"
 #include "cli/hdb_merge.h"
+#include "cli/hdb_migrate.h"
 #include "cli/hdb_queries.h"
 #include "cli/hdb_repair.h"
 #include "cli/init_command.h"
@@ -366,6 +367,7 @@ struct HdbToolOptions {
   HdbChecksumOptions checksum;
   HdbGenerateOptions generate;
   HdbMergeOptions merge;
+  HdbMigrateOptions migrate;
   HdbRepairOptions repair;
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
@@ -497,6 +499,11 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("merge", "Add late rows or corrections to a past partition");
   AddHdbMergeOptions(merge, options.merge);
   merge.callback([&] { action = [&] { return RunHdbMerge(options.merge); }; });
+
+  CLI::App& migrate =
+      *hdb->add_subcommand("migrate", "Add, rename, cast or drop a column in all partitions");
+  AddHdbMigrateOptions(migrate, options.migrate);
+  migrate.callback([&] { action = [&] { return RunHdbMigrate(options.migrate); }; });
 
   CLI::App& balance = *hdb->add_subcommand(
       "balance", "Show the size of each segment; move partitions to balance them");

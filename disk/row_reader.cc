@@ -120,6 +120,26 @@ class SnapshotRows final : public RowReader {
   const Snapshot snapshot_;
 };
 
+absl::StatusOr<std::unique_ptr<RowReader>> ReadColumns(const SplayedTable& table,
+                                                       const std::string& name,
+                                                       std::span<const size_t> selected) {
+  Schema schema{name, {}, 0};
+  std::vector<StoredRows::Column> columns;
+  TS_ASSIGN_OR_RETURN(const uint64_t rows, table.Rows());
+  for (const size_t i : selected) {
+    StoredRows::Column column;
+    TS_ASSIGN_OR_RETURN(column.file, table.Column(i));
+    if (column.file->kind() == ColumnKind::kFixed) {
+      TS_ASSIGN_OR_RETURN(column.elements, column.file->Elements());
+    } else {
+      TS_ASSIGN_OR_RETURN(column.held, column.file->Pin());
+    }
+    schema.columns.push_back({table.column_names()[i], column.file->type()});
+    columns.push_back(std::move(column));
+  }
+  return std::make_unique<StoredRows>(std::move(schema), rows, table.domains(), std::move(columns));
+}
+
 }  // namespace
 
 RowReader::RowReader(Schema schema, uint64_t rows)
@@ -142,21 +162,14 @@ absl::StatusOr<BatchView> RowReader::Read(uint64_t begin_row, uint64_t end_row) 
 
 absl::StatusOr<std::unique_ptr<RowReader>> ReadRows(const SplayedTable& table,
                                                     const std::string& name) {
-  Schema schema{name, {}, 0};
-  std::vector<StoredRows::Column> columns;
-  TS_ASSIGN_OR_RETURN(const uint64_t rows, table.Rows());
-  for (size_t i = 0; i < table.columns(); ++i) {
-    StoredRows::Column column;
-    TS_ASSIGN_OR_RETURN(column.file, table.Column(i));
-    if (column.file->kind() == ColumnKind::kFixed) {
-      TS_ASSIGN_OR_RETURN(column.elements, column.file->Elements());
-    } else {
-      TS_ASSIGN_OR_RETURN(column.held, column.file->Pin());
-    }
-    schema.columns.push_back({table.column_names()[i], column.file->type()});
-    columns.push_back(std::move(column));
-  }
-  return std::make_unique<StoredRows>(std::move(schema), rows, table.domains(), std::move(columns));
+  std::vector<size_t> columns(table.columns());
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  return ReadColumns(table, name, columns);
+}
+
+absl::StatusOr<std::unique_ptr<RowReader>> ReadColumn(const SplayedTable& table,
+                                                      const std::string& name, size_t column) {
+  return ReadColumns(table, name, std::span(&column, 1));
 }
 
 std::unique_ptr<RowReader> ReadRows(const Snapshot& snapshot) {

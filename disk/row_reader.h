@@ -54,6 +54,9 @@ class RowReader {
 // decompressed while the reader exists.
 absl::StatusOr<std::unique_ptr<RowReader>> ReadRows(const SplayedTable& table,
                                                     const std::string& name);
+// Reads one column of a stored table in the same way; the schema has only this column.
+absl::StatusOr<std::unique_ptr<RowReader>> ReadColumn(const SplayedTable& table,
+                                                      const std::string& name, size_t column);
 // Reads a snapshot.
 std::unique_ptr<RowReader> ReadRows(const Snapshot& snapshot);
 

@@ -38,7 +38,8 @@ class CommandLineTest(stack.StackTest):
         for command in ([], ["up"], ["process"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"], ["check"], ["init"], ["top"], ["backup"],
                         ["restore"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
-                        ["hdb", "generate"], ["hdb", "merge"], ["hdb", "balance"], ["hdb", "bench"]):
+                        ["hdb", "generate"], ["hdb", "merge"], ["hdb", "migrate"], ["hdb", "migrate", "add"],
+                        ["hdb", "balance"], ["hdb", "bench"]):
             with self.subTest(command=command):
                 done = self.run_program(*command, "--help")
                 self.assertEqual(0, done.returncode)

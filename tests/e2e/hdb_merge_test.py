@@ -129,6 +129,47 @@ class HdbMergeTest(stack.StackTest):
         self.assertEqual(0, running.ask("rdb", ".rdb.stats[]")["day_blocked"])
         self.assertEqual(0, running.stop(), running.log_text())
 
+    def test_columns_are_changed_in_all_days(self):
+        database = self.folder / "db"
+        done = self.run_program("hdb", "generate", str(database), "--days", "3", "--quotes", "2000", "--symbols", "5")
+        self.assertEqual(0, done.returncode, done.stderr)
+        day = max(path for path in database.iterdir() if path.is_dir())
+        day.chmod(0o700)
+        port, process = self.start_process("hdb", "--db", str(database))
+
+        def migrate(*arguments):
+            changed = self.run_program("hdb", "migrate", str(database), "--table", "trade", *arguments)
+            self.assertEqual(0, changed.returncode, changed.stderr)
+            return changed.stdout
+        with kdb_ipc.connect_within(port) as hdb:
+            before = hdb.call("(count trade;exec sum size from trade;exec cond from trade)")
+            columns = hdb.call("cols trade")
+            self.assertIn("3 partitions would be changed", migrate("--dry-run", "drop", "size"))
+            migrate("add", "currency", "s", "--default", "USD")
+            self.assertEqual(columns, hdb.call("cols trade"), "the hdb has not reloaded")
+            self.assertEqual(before, hdb.call("(count trade;exec sum size from trade;exec cond from trade)"))
+            migrate("retype", "size", "j")
+            migrate("rename", "cond", "condition")
+            self.assertIn("0 partitions changed, 3 had the change", migrate("rename", "cond", "condition"))
+            migrate("drop", "stop", "--hdb", f"127.0.0.1:{port}")
+            self.assertEqual([{"cond": "condition"}.get(name, name) for name in columns if name != "stop"] + ["currency"],
+                             hdb.call("cols trade"))
+            self.assertEqual(before, hdb.call("(count trade;exec sum size from trade;exec condition from trade)"))
+            self.assertEqual(["USD"], hdb.call("exec distinct currency from trade"))
+            self.assertEqual(b"j", hdb.call("exec first t from meta trade where c=`size"))
+        self.assertEqual([0o700, 0o600], [path.stat().st_mode & 0o777 for path in (day, day / "trade/currency")])
+        checked = self.run_program("hdb", "check", "--strict", str(database))
+        self.assertEqual(0, checked.returncode, checked.stdout)
+        for code, said, arguments in ((2, "expected a letter", ("add", "x", "wrong")),
+                                      (2, "expected a value of type long", ("add", "x", "j", "--default", "1.5")),
+                                      (1, "has an attribute", ("drop", "sym")),
+                                      (1, "has no column nothing", ("retype", "nothing", "j"))):
+            wrong = self.run_program("hdb", "migrate", str(database), "--table", "trade", *arguments)
+            self.assertEqual(code, wrong.returncode, wrong.stderr)
+            self.assertIn(said, wrong.stderr)
+        process.terminate()
+        self.assertEqual(0, process.wait(30), process.log_path.read_text())
+
     def test_wrong_usage_and_rows_that_do_not_fit(self):
         database = self.folder / "db"
         table = database / DATE / "trade"
