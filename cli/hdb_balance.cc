@@ -8,10 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "disk/database.h"
 #include "disk/segment_moves.h"
 #include "disk/storage.h"
+#include "disk/symbol_file_writer.h"
 
 namespace tickstack::cli {
 namespace {
@@ -60,6 +62,7 @@ absl::Status Balance(const HdbBalanceOptions& options) {
                       disk::Database::Open(options.directory));
   const disk::Storage storage;
   if (options.move) {
+    TS_ASSIGN_OR_RETURN(const File lock, disk::LockDatabase(options.directory));
     TS_ASSIGN_OR_RETURN(const size_t finished, disk::FinishMoves(database->segments(), storage));
     if (finished > 0) fmt::print(stderr, "completed {} interrupted moves\n", finished);
   }
@@ -75,6 +78,8 @@ absl::Status Balance(const HdbBalanceOptions& options) {
   }
   if (!options.move) return absl::OkStatus();
   for (const disk::PartitionMove& move : moves) {
+    // Between two moves, a day may be written.
+    TS_ASSIGN_OR_RETURN(const File lock, disk::LockDatabase(options.directory));
     TS_RETURN_IF_ERROR(disk::MovePartition(move, storage));
     fmt::print(stderr, "moved {} to {}\n", move.name, move.to);
   }
