@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,9 @@
 #include "disk/checksum_file.h"
 #include "disk/database_check.h"
 #include "disk/partition_name.h"
+#include "disk/partition_versions.h"
 #include "disk/segment_list.h"
+#include "disk/table_revisions.h"
 #include "wire/tplog_format.h"
 #include "wire/tplog_state.h"
 
@@ -40,6 +43,8 @@ class Run {
 
   absl::Status CopyDatabase();
   absl::Status CopyPartition(const std::string& name);
+  absl::StatusOr<bool> IsAnotherVersion(const std::string& table) const;
+  absl::Status ForgetOtherVersions(const std::string& partition);
   absl::Status CopyTree(const std::string& source, const std::string& path);
   absl::Status CopyDomain(const std::string& name);
   absl::Status CopyLogs();
@@ -231,13 +236,55 @@ absl::Status Run::CopyDomain(const std::string& name) {
 absl::Status Run::CopyPartition(const std::string& name) {
   const std::string source = options_.database + "/" + name;
   const uint64_t copied = report_.files_copied;
-  TS_RETURN_IF_ERROR(CopyTree(source, fmt::format("{}/{}", kDatabase, name)));
+  for (int i = 0;; ++i) {
+    const disk::VersionId id = disk::IdOf(source);
+    const absl::Status tree = CopyTree(source, fmt::format("{}/{}", kDatabase, name));
+    // A merge may have put another version in its place: then the copy has files of both.
+    if (disk::IdOf(source).IsSame(id)) {
+      TS_RETURN_IF_ERROR(tree);
+      break;
+    }
+    if (i == kTries) return Unavailable("{}: it is replaced while it is copied", source);
+  }
+  TS_RETURN_IF_ERROR(ForgetOtherVersions(name));
   if (report_.files_copied == copied) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(
       const disk::DatabaseCheck check,
       disk::CheckPartition(options_.database, source, workers_, [] { return false; }));
   for (const disk::Finding& finding : check.findings) {
     report_.problems.push_back(fmt::format("{}: {}", finding.path, finding.what));
+  }
+  return absl::OkStatus();
+}
+
+// True if the version of a table that was copied last is not that of the last backup.
+absl::StatusOr<bool> Run::IsAnotherVersion(const std::string& table) const {
+  const std::string path = fmt::format("{}/{}/{}", kDatabase, table, disk::kRevisionsName);
+  const auto copied = now_.files.find(path);
+  if (copied == now_.files.end()) return false;
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(fmt::format("{}/{}/{}", options_.database,
+                                                                  table, disk::kRevisionsName)));
+  const StoredFile* const before = Before(path);
+  return !is_there || before == nullptr || before->stored != copied->second.stored;
+}
+
+// Leaves out files that only another version of a table had, such as a column that was renamed.
+// A file that disappeared from the same version stays in the backup.
+absl::Status Run::ForgetOtherVersions(const std::string& partition) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries,
+                      ListDirectory(fmt::format("{}/{}", options_.database, partition)));
+  for (const DirectoryEntry& entry : entries) {
+    const std::string table = fmt::format("{}/{}", partition, entry.name);
+    TS_ASSIGN_OR_RETURN(const bool is_another, IsAnotherVersion(table));
+    if (!is_another) continue;
+    const std::string prefix = fmt::format("{}/{}/", kDatabase, table);
+    auto at = now_.files.lower_bound(prefix);
+    while (at != now_.files.end() && at->first.starts_with(prefix)) {
+      const std::string name = at->first.substr(prefix.size());
+      TS_ASSIGN_OR_RETURN(const bool is_there,
+                          FileExists(fmt::format("{}/{}/{}", options_.database, table, name)));
+      at = is_there ? std::next(at) : now_.files.erase(at);
+    }
   }
   return absl::OkStatus();
 }

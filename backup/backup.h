@@ -14,7 +14,8 @@
 //
 // A later backup into the same directory copies only changes: the new part of logs and domains, and
 // files whose size or modification time differs. Logs and partitions that the stack has removed
-// stay in the backup.
+// stay in the backup. A partition is copied as one version, even if a merge replaces it meanwhile;
+// versions that a merge keeps are not copied.
 //
 // New parts of logs and new partitions are compared with their checksums: the copy of a log with
 // its index, a partition with its files of checksums. Damage is reported and does not end the

@@ -182,6 +182,29 @@ TEST_F(BackupTest, CopiesTablesAndDomainsOfADatabase) {
   EXPECT_EQ(FactsOf(restored + "/sym").value(), FactsOf(database + "/sym").value());
 }
 
+// A migration renames a column and records that. Without such a record, a file that disappeared is
+// one that the disk lost.
+TEST_F(BackupTest, AnotherVersionOfAPartitionReplacesTheFirst) {
+  const std::string table = data_ + "/hdb/2013.10.07/trade/";
+  std::filesystem::create_directories(table);
+  for (const std::string name : {"cond", "price", ".d"}) disk::PutFile(table + name, name);
+  Backed();
+  std::filesystem::remove(table + "price");
+  EXPECT_TRUE(Backed().manifest.files.contains("hdb/2013.10.07/trade/price"));
+  std::filesystem::rename(table + "cond", table + "condition");
+  disk::PutFile(table + ".revisions", "1");
+  const auto files = Backed().manifest.files;
+  EXPECT_TRUE(files.contains("hdb/2013.10.07/trade/condition"));
+  EXPECT_FALSE(files.contains("hdb/2013.10.07/trade/cond"));
+  // An undo puts the version without the record back.
+  std::filesystem::rename(table + "condition", table + "cond");
+  std::filesystem::remove(table + ".revisions");
+  const auto undone = Backed().manifest.files;
+  EXPECT_TRUE(undone.contains("hdb/2013.10.07/trade/cond"));
+  EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/condition"));
+  EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/.revisions"));
+}
+
 // Goal: a backup leaves nothing out because a file system cannot say whether it is there. Method:
 // links that lead to themselves.
 TEST_F(BackupTest, LeavesNothingOutThatItCannotLookFor) {
