@@ -16,6 +16,7 @@
 #include "disk/checksum_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
+#include "disk/partition_versions.h"
 #include "disk/symbol_file.h"
 #include "disk/verified_blocks.h"
 
@@ -96,6 +97,7 @@ class ChecksumWriting {
   // Writes the checksums of files in a directory to `path`.
   absl::Status Write(const std::string& directory, const std::vector<std::string>& names,
                      const std::string& path) {
+    const VersionId id = IdOf(directory);
     const absl::StatusOr<std::shared_ptr<const ChecksumFile>> known = ChecksumFile::Open(path);
     std::vector<FileChecksums> files;
     for (const std::string& name : names) {
@@ -114,6 +116,12 @@ class ChecksumWriting {
     const std::string made = path + ".new$";
     TS_RETURN_IF_ERROR(storage_.Remove(made));
     TS_RETURN_IF_ERROR(WriteNewFile(storage_, made, content));
+    // If another version takes its place after this, it does not have the file that is renamed.
+    if (!IdOf(directory).IsSame(id)) {
+      (void)storage_.Remove(made);
+      return Unavailable("{}: another directory has taken its place: repeat the command",
+                         directory);
+    }
     TS_RETURN_IF_ERROR(storage_.Rename(made, path));
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory));
     result_.written += 1;

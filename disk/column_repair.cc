@@ -34,6 +34,9 @@ absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& option
   if (partition.empty()) {
     return NotFound("{}: no partition {}", options.database, FormatDate(date));
   }
+  // The lock is held until the end: no other version may take the partition's place meanwhile.
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<SymbolFileWriter> sym,
+                      SymbolFileWriter::Open(options.database, storage));
   const std::string directory = fmt::format("{}/{}", partition, name);
   TS_ASSIGN_OR_RETURN(const bool has_table, IsDirectory(directory));
   if (!has_table) return NotFound("{}: no such table in the partition", directory);
@@ -58,7 +61,7 @@ absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& option
   TS_RETURN_IF_ERROR(storage.Remove(folder));
   RepairedColumn repaired;
   const absl::Status status = [&]() -> absl::Status {
-    TS_RETURN_IF_ERROR(WriteTable(how, date, table, folder));
+    TS_RETURN_IF_ERROR(WriteTables(how, date, std::span(&table, 1), folder, *sym));
     const std::string made = fmt::format("{}/{}", folder, name);
     TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> again,
                         ChecksumFile::Open(fmt::format("{}/{}", made, kChecksumName)));

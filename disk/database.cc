@@ -49,6 +49,12 @@ absl::StatusOr<RootFileKind> KindOf(const std::string& path) {
   return layout.ok() ? RootFileKind::kValue : RootFileKind::kForeign;
 }
 
+// Returns the directory of the version that was loaded; empty if it is gone.
+absl::StatusOr<std::string> FindLoaded(const Partition& partition) {
+  if (partition.inode == 0) return partition.directory;
+  return FindListedVersion(partition.directory, partition.inode);
+}
+
 }  // namespace
 
 struct PartitionedTable::Part {
@@ -70,13 +76,19 @@ absl::StatusOr<std::shared_ptr<const SplayedTable>> PartitionedTable::Open(
     const Partition& partition) const {
   constexpr int kAttempts = 4;  // Each is repeated only if the version is renamed meanwhile.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::string version = partition.inode == 0
-                                    ? std::string()
-                                    : FindVersion(partition.directory, "", {partition.inode});
-    const std::string& directory = version.empty() ? partition.directory : version;
+    TS_ASSIGN_OR_RETURN(const std::string version, FindLoaded(partition));
+    if (version.empty()) {
+      return Unavailable(
+          "{}: another directory has taken its place since it was loaded: reload the database",
+          partition.directory);
+    }
+    const std::string directory = fmt::format("{}/{}", version, name());
     absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
-        SplayedTable::Open(fmt::format("{}/{}", directory, name()), domains_);
-    if (version.empty() || IdOf(version).inode == partition.inode) return table;
+        SplayedTable::Open(directory, domains_);
+    // Two versions may have changed places before the table was opened, and perhaps again after.
+    TS_ASSIGN_OR_RETURN(const std::string version_after, FindLoaded(partition));
+    const bool is_in_place = !table.ok() || (*table)->DirectoryNow() == directory;
+    if (version_after == version && is_in_place) return table;
   }
   return Unavailable("{}: renamed {} times while it was opened", partition.directory, kAttempts);
 }
@@ -130,6 +142,7 @@ absl::Status PartitionedTable::CheckNames(const SplayedTable& part) const {
       if (errno == ENOENT) continue;
       return Annotate(ErrnoStatus(errno, "lstat"), path);
     }
+    if (part.DirectoryNow() != part.directory()) continue;  // The file is of another version.
     return DataLoss("{}/.d: does not name column {}, whose file is there", part.directory(),
                     column.name);
   }
@@ -170,7 +183,6 @@ absl::StatusOr<std::shared_ptr<const Database>> Database::Open(const std::string
   std::shared_ptr<Database> database(new Database());
   database->root_ = root;
   TS_RETURN_IF_ERROR(database->ReadRoot(options));
-  TS_RETURN_IF_ERROR(database->ReadPartitions(options));
   database->ReadPartitionedTables();
   TS_RETURN_IF_ERROR(reserve.refused());
   return database;
@@ -184,6 +196,9 @@ absl::Status Database::Missing(absl::Status status, const Options& options) {
 
 absl::Status Database::ReadRoot(const Options& options) {
   TS_RETURN_IF_ERROR(CheckRoot(root_));
+  TS_RETURN_IF_ERROR(ReadSegments(options));
+  // Before the domains: so they have all names of the partitions that are found.
+  TS_RETURN_IF_ERROR(ReadPartitions(options));
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(root_));
   const auto domains = std::make_shared<SymbolDomains>();
   std::vector<std::string> domain_paths;
@@ -227,7 +242,6 @@ absl::Status Database::ReadRoot(const Options& options) {
   }
   domains_ = domains;
 
-  TS_RETURN_IF_ERROR(ReadSegments(options));
   for (const DirectoryEntry& entry : entries) {
     if (!entry.is_directory || IsIgnored(entry.name)) continue;
     const std::string path = root_ + "/" + entry.name;

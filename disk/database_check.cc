@@ -10,14 +10,17 @@
 
 #include "base/byte_buffer.h"
 #include "base/directory.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "base/string_map.h"
 #include "disk/checksum_file.h"
 #include "disk/column_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
+#include "disk/partition_versions.h"
 #include "disk/stored_file.h"
 #include "disk/stored_value.h"
+#include "disk/symbol_file_writer.h"
 #include "disk/table_revisions.h"
 
 namespace tickstack::disk {
@@ -216,10 +219,23 @@ absl::Status CheckChecksums(const std::string& directory, std::span<const std::s
   });
 }
 
+// The domains of a database, and the size that `sym` had before they were read.
+struct KnownDomains {
+  std::string root;
+  uint64_t sym_bytes = 0;
+  std::shared_ptr<const SymbolDomains> domains;
+};
+
+uint64_t SymBytes(const std::string& root) {
+  const absl::StatusOr<File> sym =
+      File::OpenForReading(fmt::format("{}/{}", root, SymbolFileWriter::kDomain));
+  return sym.ok() ? sym->Bytes().value_or(0) : 0;
+}
+
 // `domains` as for SplayedTable.
-absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
-                                         std::shared_ptr<const SymbolDomains> domains,
-                                         WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
+                                           const std::shared_ptr<const SymbolDomains>& domains,
+                                           WorkerPool& workers, absl::FunctionRef<bool()> stop) {
   const std::string& directory = table.directory;
   DatabaseCheck check;
   if (const absl::Status reachable = CheckReachable(directory); !reachable.ok()) {
@@ -277,9 +293,30 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
   return check;
 }
 
-absl::Status CheckTables(std::span<TableToCheck> tables,
-                         const std::shared_ptr<const SymbolDomains>& domains, WorkerPool& workers,
-                         absl::FunctionRef<bool()> stop, DatabaseCheck& check) {
+// Checks a table again if a merge has put another version in its place meanwhile, or if it may have
+// names that `domains` lack: both would pass for damage.
+absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table, KnownDomains domains,
+                                         WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  constexpr int kAttempts = 10;
+  for (int attempt = 1;; ++attempt) {
+    const VersionId id = IdOf(table.directory);
+    TableToCheck checked = table;
+    TS_ASSIGN_OR_RETURN(DatabaseCheck check, CheckVersion(checked, domains.domains, workers, stop));
+    const uint64_t sym_bytes = SymBytes(domains.root);
+    const bool knows_names = check.findings.empty() || sym_bytes == domains.sym_bytes;
+    if (attempt == kAttempts || (knows_names && IdOf(table.directory).IsSame(id))) {
+      table = std::move(checked);
+      return check;
+    }
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                        Database::Open(domains.root, {.allow_missing_segments = true}));
+    domains = {domains.root, sym_bytes, database->domains()};
+  }
+}
+
+absl::Status CheckTables(std::span<TableToCheck> tables, const KnownDomains& domains,
+                         WorkerPool& workers, absl::FunctionRef<bool()> stop,
+                         DatabaseCheck& check) {
   std::mutex mutex;  // Of `check`, while the tasks run.
   return workers.ParallelFor(tables.size(), [&](size_t i) -> absl::Status {
     TS_ASSIGN_OR_RETURN(DatabaseCheck table, CheckTable(tables[i], domains, workers, stop));
@@ -377,6 +414,7 @@ void SortFindings(DatabaseCheck& check) {
 
 absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
                                              WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  const uint64_t sym_bytes = SymBytes(root);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
                       Database::Open(root, {.allow_missing_segments = true}));
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> directories, TableDirectories(directory));
@@ -384,13 +422,15 @@ absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std:
   check.partitions = 1;
   std::vector<TableToCheck> tables;
   for (const std::string& each : directories) tables.push_back({each, {}, false, {}, {}});
-  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, stop, check));
+  TS_RETURN_IF_ERROR(
+      CheckTables(tables, {root, sym_bytes, database->domains()}, workers, stop, check));
   CheckUnnamed(tables, check);
   SortFindings(check);
   return check;
 }
 
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers) {
+  const uint64_t sym_bytes = SymBytes(root);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
                       Database::Open(root, {.allow_missing_segments = true}));
   DatabaseCheck check;
@@ -424,7 +464,8 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
   }
 
   const auto never = [] { return false; };
-  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, never, check));
+  TS_RETURN_IF_ERROR(
+      CheckTables(tables, {root, sym_bytes, database->domains()}, workers, never, check));
   CheckTypes(tables, check);
   CheckUnnamed(tables, check);
   CheckTablesOfPartitions(*database, tables, check);

@@ -47,6 +47,8 @@ struct DatabaseCheck {
 // parted by symbol, files beside a table that its `.d` does not name, a `.d` with an attribute or a
 // wrong count.
 //
+// A table that another version replaces meanwhile (partition_versions.h) is checked again.
+//
 // kNotFound if there is no such directory. Cost: reads everything once, and once more for
 // checksums. All threads share this work, even on a single file. Memory: for each thread, as much
 // as CheckColumn. Threads: the caller's and those of `workers`.

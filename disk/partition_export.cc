@@ -223,6 +223,34 @@ absl::StatusOr<ExportReport> Exporter::Run() {
 
 // ---- One file
 
+// Returns the name, size and time of each file in a directory.
+absl::StatusOr<std::string> FilesIn(const std::string& directory) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory));
+  std::string text;
+  for (const DirectoryEntry& entry : entries) {
+    const std::string path = fmt::format("{}/{}", directory, entry.name);
+    struct stat found{};
+    if (::stat(path.c_str(), &found) != 0) return ErrnoStatus(errno, path);
+    text += fmt::format(" {}={}@{}.{:09}", entry.name, found.st_size, found.st_mtim.tv_sec,
+                        found.st_mtim.tv_nsec);
+  }
+  return text;
+}
+
+// The same for the version that was opened, whose rows are exported: a later export must not take
+// the file for one of the version that has replaced it.
+absl::StatusOr<std::string> FilesOf(const SplayedTable& part) {
+  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string directory = part.DirectoryNow();
+    if (directory.empty()) break;
+    absl::StatusOr<std::string> files = FilesIn(directory);
+    if (part.DirectoryNow() == directory) return files;
+  }
+  return Unavailable("{}: another directory has taken its place: repeat the export",
+                     part.directory());
+}
+
 void Exporter::SumNames() {
   for (const std::unique_ptr<SymbolDomain>& domain : database_.domains()->all()) {
     std::vector<uint32_t>& sums = name_sums_.emplace_back(1, 0);
@@ -243,21 +271,13 @@ std::string Exporter::NamesRemark(size_t domain, size_t count) const {
 
 // Describes everything else that the bytes of the file depend on.
 absl::StatusOr<std::string> Exporter::SourceOf(const ExportTask& task) const {
-  std::string text =
+  const std::string text =
       fmt::format("export {} of {} rows per group, zstd {}, {} types, columns {}; from",
                   kExportVersion, options_.rows_per_group, options_.zstd_level,
                   options_.dialect == parquet::Dialect::kSpark ? "Spark's" : "exact",
                   FormatSchema({task.exported->table->name(), task.exported->columns}));
-  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries,
-                      ListDirectory(task.part->directory()));
-  for (const DirectoryEntry& entry : entries) {
-    const std::string path = task.part->directory() + "/" + entry.name;
-    struct stat found{};
-    if (::stat(path.c_str(), &found) != 0) return ErrnoStatus(errno, path);
-    text += fmt::format(" {}={}@{}.{:09}", entry.name, found.st_size, found.st_mtim.tv_sec,
-                        found.st_mtim.tv_nsec);
-  }
-  return text;
+  TS_ASSIGN_OR_RETURN(const std::string files, FilesOf(*task.part));
+  return text + files;
 }
 
 // Returns the footer of a complete Parquet file; empty if it is none.

@@ -21,6 +21,7 @@
 #include "disk/compression.h"
 #include "disk/database.h"
 #include "disk/database_check.h"
+#include "disk/late_rows_testing.h"
 #include "disk/partition_testing.h"
 #include "disk/symbol_file_writer.h"
 #include "mem/tier.h"
@@ -34,224 +35,21 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-constexpr int32_t kDate = 8794;  // 2024.01.29
-constexpr int64_t kDayNs = int64_t{kDate} * kNsPerDay;
-constexpr std::string_view kTicks = "time p, sym s, size j, note *";
-
-struct Tick {
-  int64_t time;
-  std::string sym;
-  int64_t size;
-
-  std::string text() const { return fmt::format("{} {} {}", time - kDayNs, sym, size); }
-};
-
-std::vector<std::string> TextsOf(const std::vector<Tick>& ticks) {
+std::vector<std::string> TextsOf(const std::vector<DayTick>& ticks) {
   std::vector<std::string> texts;
-  for (const Tick& tick : ticks) texts.push_back(tick.text());
+  for (const DayTick& tick : ticks) texts.push_back(tick.text());
   return texts;
 }
 
 // The order of a partition.
-std::vector<Tick> Sorted(std::vector<Tick> ticks) {
-  std::ranges::stable_sort(ticks, [](const Tick& a, const Tick& b) {
+std::vector<DayTick> Sorted(std::vector<DayTick> ticks) {
+  std::ranges::stable_sort(ticks, [](const DayTick& a, const DayTick& b) {
     return std::tie(a.sym, a.time) < std::tie(b.sym, b.time);
   });
   return ticks;
 }
 
-// Tables of a process with ticks.
-struct Process {
-  std::shared_ptr<Table> Make(std::string_view name, std::string_view columns) {
-    tables.push_back(*Table::Create(*ParseSchema(name, columns), &symbols,
-                                    {tier.get(), {}, nullptr}, {.rows_per_chunk = 64}));
-    return tables.back();
-  }
-  void AddTicks(std::string_view name, const std::vector<Tick>& ticks,
-                std::string_view columns = kTicks) {
-    std::vector<int64_t> times, sizes;
-    std::vector<std::string> syms, notes;
-    for (const Tick& tick : ticks) {
-      times.push_back(tick.time);
-      syms.push_back(tick.sym);
-      sizes.push_back(tick.size);
-      notes.push_back(std::string("\x0a\0\x01\0\0\0", 6) + static_cast<char>('a' + tick.size % 26));
-    }
-    const absl::Status added = Make(name, columns)
-                                   ->Append(Batch(ticks.size())
-                                                .Add(Type::kTimestamp, times)
-                                                .AddSymbols(syms)
-                                                .Add(Type::kLong, sizes)
-                                                .AddItems(notes)
-                                                .view());
-    TS_CHECK(added.ok());
-  }
-  std::vector<Snapshot> Snapshots() const {
-    std::vector<Snapshot> snapshots;
-    for (const std::shared_ptr<Table>& table : tables) snapshots.push_back(table->TakeSnapshot());
-    return snapshots;
-  }
-  std::vector<LateRows> Late() const {
-    std::vector<LateRows> late;
-    for (const Snapshot& table : Snapshots()) {
-      late.push_back({table.schema().table, ReadRows(table)});
-    }
-    return late;
-  }
-
-  SymbolTable symbols;
-  std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("t");
-  std::vector<std::shared_ptr<Table>> tables;  // Destroyed before their tier.
-};
-
-// A table with the number of trades, as an example of a table that is made from ticks.
-absl::StatusOr<std::vector<std::shared_ptr<Table>>> CountTrades(std::span<const Snapshot> merged,
-                                                                std::span<const std::string>,
-                                                                MergeMemory memory) {
-  std::vector<std::shared_ptr<Table>> tables;
-  for (const Snapshot& each : merged) {
-    if (each.schema().table != "trade") continue;
-    tables.push_back(*Table::Create(*ParseSchema("trade_count", "sym s, rows j"), memory.symbols,
-                                    {memory.tier, {}, nullptr}));
-    const std::vector<int64_t> rows = {static_cast<int64_t>(each.rows())};
-    TS_RETURN_IF_ERROR(
-        tables.back()->Append(Batch(1).AddSymbols({"all"}).Add(Type::kLong, rows).view()));
-  }
-  return tables;
-}
-
-// What a reader of a database sees of the day: its trades, and the row of trade_count.
-struct Seen {
-  std::vector<std::string> trades;
-  int64_t counted = 0;
-  friend bool operator==(const Seen&, const Seen&) = default;
-};
-
-absl::StatusOr<Seen> Look(const Database& database) {
-  Seen seen;
-  const auto column =
-      [&](std::string_view table,
-          std::string_view name) -> absl::StatusOr<std::shared_ptr<const ColumnFile>> {
-    TS_ASSIGN_OR_RETURN(const SplayedTable* const part, database.FindPartitioned(table)->In(0));
-    return part->Column(static_cast<size_t>(part->Find(name)));
-  };
-  TS_ASSIGN_OR_RETURN(const auto time, column("trade", "time"));
-  TS_ASSIGN_OR_RETURN(const auto sym, column("trade", "sym"));
-  TS_ASSIGN_OR_RETURN(const auto size, column("trade", "size"));
-  for (uint64_t row = 0; row < time->rows(); ++row) {
-    TS_ASSIGN_OR_RETURN(const Value at, time->ItemAt(row));
-    TS_ASSIGN_OR_RETURN(const Value name, sym->ItemAt(row));
-    TS_ASSIGN_OR_RETURN(const Value number, size->ItemAt(row));
-    seen.trades.push_back(
-        Tick{at.as<int64_t>(), std::string(name.symbol()), number.as<int64_t>()}.text());
-  }
-  TS_ASSIGN_OR_RETURN(const auto counts, column("trade_count", "rows"));
-  TS_ASSIGN_OR_RETURN(const Value counted, counts->ItemAt(0));
-  seen.counted = counted.as<int64_t>();
-  return seen;
-}
-
-// Allows some steps and refuses all later ones, like a kill.
-class Killer : public StorageObserver {
- public:
-  explicit Killer(size_t steps) : left_(steps) {}
-  absl::Status Before(StorageStep, const std::string&, size_t) override {
-    if (left_ == 0) return absl::UnavailableError("killed");
-    --left_;
-    return absl::OkStatus();
-  }
-  size_t left() const { return left_; }
-
- private:
-  size_t left_;
-};
-
-// Refuses one kind of steps.
-class Refusing : public StorageObserver {
- public:
-  Refusing(StorageStep step, absl::Status error) : step_(step), error_(std::move(error)) {}
-  absl::Status Before(StorageStep step, const std::string&, size_t) override {
-    return step == step_ ? error_ : absl::OkStatus();
-  }
-
- private:
-  const StorageStep step_;
-  const absl::Status error_;
-};
-
-const std::vector<Tick> kOld = {{kDayNs + 10, "IBM", 1},
-                                {kDayNs + 20, "IBM", 2},
-                                {kDayNs + 20, "AAPL", 3},
-                                {kDayNs + 30, "AAPL", 4}};
-const std::vector<Tick> kLate = {{kDayNs + 20, "IBM", 5}, {kDayNs + 5, "NEW", 6}};
-const std::vector<std::string> kBefore = {"20 AAPL 3", "30 AAPL 4", "10 IBM 1", "20 IBM 2"};
-const std::vector<std::string> kAfter = {"20 AAPL 3", "30 AAPL 4", "10 IBM 1",
-                                         "20 IBM 2",  "20 IBM 5",  "5 NEW 6"};
-const Seen kSeenBefore = {kBefore, 4};
-const Seen kSeenAfter = {kAfter, 6};
-
-class PartitionMergeTest : public testing::Test {
- protected:
-  PartitionMergeTest() : folder_(TemporaryFolder::InMemory()), late_(new Process) {
-    late_->AddTicks("trade", kLate);
-    WriteOld();
-  }
-
-  std::string db() const { return folder_ / "db"; }
-  std::string day() const { return db() + "/2024.01.29"; }
-
-  void WriteOld() {
-    fs::remove_all(db());
-    Process old;
-    old.AddTicks("trade", kOld);
-    old.AddTicks("quote", kOld);
-    const std::vector<int64_t> rows = {static_cast<int64_t>(kOld.size())};
-    TS_CHECK(old.Make("trade_count", "sym s, rows j")
-                 ->Append(Batch(1).AddSymbols({"all"}).Add(Type::kLong, rows).view())
-                 .ok());
-    const std::vector<Snapshot> snapshots = old.Snapshots();
-    // Opening a database opens the columns of its newest day.
-    for (const int32_t date : {kDate, kDate + 1}) {
-      TS_CHECK(WritePartition({.database = db(), .compression = {}}, date, snapshots).ok());
-    }
-  }
-  MergeOptions Options(StorageObserver* observer = nullptr) const {
-    MergeOptions options;
-    options.writer.database = db();
-    options.writer.observer = observer;
-    options.source = {0x1234, 99, "late.log"};
-    options.derive = CountTrades;
-    return options;
-  }
-  absl::StatusOr<MergedPartition> Merge(StorageObserver* observer = nullptr) const {
-    return MergePartition(Options(observer), kDate, late_->Late());
-  }
-  Seen SeenNow() const {
-    const auto database = Database::Open(db());
-    TS_CHECK(database.ok());
-    const absl::StatusOr<Seen> seen = Look(**database);
-    EXPECT_TRUE(seen.ok()) << seen.status();
-    return seen.value_or(Seen());
-  }
-  void ExpectSound() const {
-    WorkerPool none(0);
-    const absl::StatusOr<DatabaseCheck> check = CheckDatabase(db(), none);
-    ASSERT_TRUE(check.ok()) << check.status();
-    EXPECT_TRUE(check->is_sound()) << check->findings.front().path << check->findings.front().what;
-  }
-  std::vector<std::string> Entries() const {
-    std::vector<std::string> names;
-    for (const fs::directory_entry& each : fs::directory_iterator(db())) {
-      const std::string name = each.path().filename();
-      if (each.is_directory() && name != "2024.01.30") names.push_back(name);
-    }
-    std::ranges::sort(names);
-    return names;
-  }
-
-  const TemporaryFolder folder_;
-  const std::unique_ptr<Process> late_;
-};
+class PartitionMergeTest : public DayWithLateRows {};
 
 TEST_F(PartitionMergeTest, AddsLateRowsAndKeepsTheOldVersion) {
   const absl::StatusOr<MergedPartition> merged = Merge();
@@ -289,7 +87,7 @@ TEST_F(PartitionMergeTest, MergesTheSameRowsOnce) {
 
 TEST_F(PartitionMergeTest, ATableThatLacksTheRowsOfASourceGetsThem) {
   ASSERT_TRUE(Merge().ok());
-  Process both;
+  DayTables both;
   both.AddTicks("trade", kLate);
   both.AddTicks("quote", kLate);
   const absl::StatusOr<MergedPartition> merged = MergePartition(Options(), kDate, both.Late());
@@ -328,7 +126,7 @@ TEST_F(PartitionMergeTest, ADryRunChangesNothing) {
 // tables, and the same command then gives the new one, once. A database that was opened before
 // still answers from the old version, also from columns and tables that it had not opened yet.
 TEST_F(PartitionMergeTest, IsOldOrNewWhereverItIsKilled) {
-  Killer counting(SIZE_MAX);
+  StepKiller counting(SIZE_MAX);
   ASSERT_TRUE(Merge(&counting).ok());
   const size_t steps = SIZE_MAX - counting.left();
   ASSERT_GT(steps, 40u);
@@ -339,10 +137,10 @@ TEST_F(PartitionMergeTest, IsOldOrNewWhereverItIsKilled) {
     const auto untouched = *Database::Open(db());
     const auto touched = *Database::Open(db());
     ASSERT_TRUE((*touched->FindPartitioned("trade")->In(0))->Column(0).ok());
-    Killer killer(at);
+    StepKiller killer(at);
     EXPECT_FALSE(Merge(&killer).ok());
     EXPECT_EQ(*Look(*touched), kSeenBefore);
-    const Seen seen = SeenNow();
+    const SeenDay seen = SeenNow();
     EXPECT_TRUE(seen == kSeenBefore || seen == kSeenAfter) << testing::PrintToString(seen.trades);
     old_versions += seen == kSeenBefore ? 1 : 0;
     const absl::StatusOr<MergedPartition> again = Merge();
@@ -351,7 +149,7 @@ TEST_F(PartitionMergeTest, IsOldOrNewWhereverItIsKilled) {
     EXPECT_EQ(SeenNow(), kSeenAfter);
     EXPECT_THAT(Entries(), ElementsAre("2024.01.29", "replaced.2024.01.29.0$"));
     ExpectSound();
-    const absl::StatusOr<Seen> untouched_sees = Look(*untouched);
+    const absl::StatusOr<SeenDay> untouched_sees = Look(*untouched);
     ASSERT_TRUE(untouched_sees.ok()) << untouched_sees.status();
     EXPECT_EQ(*untouched_sees, kSeenBefore);
   }
@@ -360,11 +158,11 @@ TEST_F(PartitionMergeTest, IsOldOrNewWhereverItIsKilled) {
 }
 
 TEST_F(PartitionMergeTest, AnInterruptedMergeIsReported) {
-  Killer counting(SIZE_MAX);
+  StepKiller counting(SIZE_MAX);
   ASSERT_TRUE(Merge(&counting).ok());
   WriteOld();
   // The last step is the sync after the last rename.
-  Killer killer(SIZE_MAX - counting.left() - 2);
+  StepKiller killer(SIZE_MAX - counting.left() - 2);
   ASSERT_FALSE(Merge(&killer).ok());
   const auto database = *Database::Open(db());
   ASSERT_EQ(database->problems().size(), 1u);
@@ -379,10 +177,10 @@ TEST_F(PartitionMergeTest, AnUndoIsOldOrNewWhereverItIsKilled) {
     WriteOld();
     ASSERT_TRUE(Merge().ok());
     const auto reader = *Database::Open(db());
-    Killer killer(at);
+    StepKiller killer(at);
     const absl::StatusOr<UndoneVersion> undone = UndoMerge(db(), kDate, Storage(&killer));
     EXPECT_EQ(*Look(*reader), kSeenAfter);
-    const Seen seen = SeenNow();
+    const SeenDay seen = SeenNow();
     EXPECT_TRUE(seen == kSeenBefore || seen == kSeenAfter);
     if (undone.ok()) {
       EXPECT_EQ(undone->number, 0u);
@@ -415,7 +213,7 @@ TEST_F(PartitionMergeTest, TablesThatDoNotChangeAreLinksOrElseCopies) {
   EXPECT_EQ(InodeAt(day() + "/quote/size"), inode);
   WriteOld();
   inode = InodeAt(day() + "/quote/size");
-  Refusing no_links(StorageStep::kLink, absl::InternalError("not supported"));
+  RefusingStep no_links(StorageStep::kLink, absl::InternalError("not supported"));
   ASSERT_TRUE(Merge(&no_links).ok());
   EXPECT_NE(InodeAt(day() + "/quote/size"), inode);
   EXPECT_EQ(SeenNow(), kSeenAfter);
@@ -423,7 +221,7 @@ TEST_F(PartitionMergeTest, TablesThatDoNotChangeAreLinksOrElseCopies) {
 }
 
 TEST_F(PartitionMergeTest, IsRefusedWhereDirectoriesCannotBeExchanged) {
-  Refusing refusing(StorageStep::kExchange, FailedPrecondition("cannot exchange"));
+  RefusingStep refusing(StorageStep::kExchange, FailedPrecondition("cannot exchange"));
   EXPECT_EQ(Merge(&refusing).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(SeenNow(), kSeenBefore);
   EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
@@ -437,15 +235,15 @@ TEST_F(PartitionMergeTest, AReaderNeverMixesVersions) {
   ASSERT_TRUE((*reader->FindPartitioned("trade")->In(0))->Column(0).ok());
   ASSERT_TRUE(Merge().ok());
   fs::remove_all(db() + "/replaced.2024.01.29.0$");  // An operator needs the room.
-  const absl::StatusOr<Seen> seen = Look(*reader);
+  const absl::StatusOr<SeenDay> seen = Look(*reader);
   EXPECT_EQ(seen.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(Message(seen.status())), HasSubstr("reload the database"));
 }
 
 TEST_F(PartitionMergeTest, NamesWhatDoesNotFit) {
-  const auto refused = [&](std::string_view columns, const std::function<void(Process&)>& fill,
+  const auto refused = [&](std::string_view columns, const std::function<void(DayTables&)>& fill,
                            const std::function<void(MergeOptions&)>& change = {}) {
-    Process process;
+    DayTables process;
     if (fill) {
       fill(process);
     } else {
@@ -459,10 +257,10 @@ TEST_F(PartitionMergeTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(refused("time p, sym s, sizes j, note *", {}), HasSubstr("lack column size"));
   EXPECT_THAT(refused("stamp p, sym s, time j, note *", {}),
               HasSubstr("column time of the rows has type long, expected timestamp"));
-  EXPECT_THAT(refused("", [](Process& process) { process.AddTicks("fills", kLate); }),
+  EXPECT_THAT(refused("", [](DayTables& process) { process.AddTicks("fills", kLate); }),
               HasSubstr("fills: no such table in the partition"));
   EXPECT_THAT(refused("",
-                      [](Process& process) {
+                      [](DayTables& process) {
                         process.AddTicks("trade", {{kDayNs - 1, "A", 1}, {kDayNs, "A", 2}});
                       }),
               HasSubstr("the times of 1 of 2 rows are on other dates than 2024.01.29, such as "
@@ -517,9 +315,9 @@ TEST_F(PartitionMergeTest, APartitionInASegmentStaysThere) {
 
 // ---- equality with a partition of all rows
 
-std::vector<Tick> RandomTicks(std::mt19937_64& rng, size_t count) {
+std::vector<DayTick> RandomTicks(std::mt19937_64& rng, size_t count) {
   const std::vector<std::string> names = {"IBM", "AAPL", "", "MSFT", "a", "Z"};
-  std::vector<Tick> ticks;
+  std::vector<DayTick> ticks;
   for (size_t i = 0; i < count; ++i) {
     ticks.push_back({kDayNs + static_cast<int64_t>(rng() % 40), names[rng() % names.size()],
                      static_cast<int64_t>(rng() % 1000)});
@@ -548,16 +346,16 @@ TEST(PartitionMerge, GivesTheFilesOfADayWithAllRows) {
     rules.Set("default", *ParseCompression(ways[seed % ways.size()]));
     rules.Set("size", *ParseCompression("none"));
     const TemporaryFolder folder(TemporaryFolder::InMemory());
-    std::vector<Tick> all = RandomTicks(rng, rng() % 300);
-    Process old;
+    std::vector<DayTick> all = RandomTicks(rng, rng() % 300);
+    DayTables old;
     old.AddTicks("trade", all);
     const std::vector<Snapshot> snapshots = old.Snapshots();
     ASSERT_TRUE(
         WritePartition({.database = folder / "a", .compression = rules}, kDate, snapshots).ok());
     for (uint32_t merge = 0; merge <= seed % 2; ++merge) {
-      const std::vector<Tick> late = RandomTicks(rng, 1 + rng() % 100);
+      const std::vector<DayTick> late = RandomTicks(rng, 1 + rng() % 100);
       all.insert(all.end(), late.begin(), late.end());
-      Process process;
+      DayTables process;
       process.AddTicks("trade", late);
       MergeOptions options;
       options.writer.database = folder / "a";
@@ -565,7 +363,7 @@ TEST(PartitionMerge, GivesTheFilesOfADayWithAllRows) {
       const auto merged = MergePartition(options, kDate, process.Late());
       ASSERT_TRUE(merged.ok()) << merged.status();
     }
-    Process whole;
+    DayTables whole;
     whole.AddTicks("trade", all);
     fs::create_directories(folder / "b");
     fs::copy(folder / "a/sym", folder / "b/sym");
@@ -582,21 +380,22 @@ TEST(PartitionMerge, GivesTheFilesOfADayWithAllRows) {
 }
 
 // The definition of corrections, written slowly.
-std::vector<Tick> Corrected(std::vector<Tick> rows, const std::vector<Tick>& late,
-                            const std::function<bool(const Tick&, const Tick&)>& same) {
-  std::vector<Tick> last;  // Of late rows with the same key, the last.
-  for (const Tick& each : late) {
-    std::erase_if(last, [&](const Tick& other) { return same(other, each); });
+std::vector<DayTick> Corrected(std::vector<DayTick> rows, const std::vector<DayTick>& late,
+                               const std::function<bool(const DayTick&, const DayTick&)>& same) {
+  std::vector<DayTick> last;  // Of late rows with the same key, the last.
+  for (const DayTick& each : late) {
+    std::erase_if(last, [&](const DayTick& other) { return same(other, each); });
     last.push_back(each);
   }
-  for (const Tick& each : last) {
-    const auto first = std::ranges::find_if(rows, [&](const Tick& row) { return same(row, each); });
+  for (const DayTick& each : last) {
+    const auto first =
+        std::ranges::find_if(rows, [&](const DayTick& row) { return same(row, each); });
     if (first == rows.end()) {
       rows.push_back(each);
       continue;
     }
     const auto place = first - rows.begin();
-    std::vector<Tick> kept(rows.begin(), first);
+    std::vector<DayTick> kept(rows.begin(), first);
     for (auto row = first + 1; row != rows.end(); ++row) {
       if (!same(*row, each)) kept.push_back(*row);
     }
@@ -611,9 +410,9 @@ TEST(PartitionMerge, CorrectsRowsByTheirKey) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     const TemporaryFolder folder(TemporaryFolder::InMemory());
-    const std::vector<Tick> rows = RandomTicks(rng, rng() % 200);
-    const std::vector<Tick> late = RandomTicks(rng, 1 + rng() % 60);
-    Process old, process;
+    const std::vector<DayTick> rows = RandomTicks(rng, rng() % 200);
+    const std::vector<DayTick> late = RandomTicks(rng, 1 + rng() % 60);
+    DayTables old, process;
     old.AddTicks("trade", rows);
     process.AddTicks("trade", late);
     const std::vector<Snapshot> snapshots = old.Snapshots();
@@ -625,7 +424,7 @@ TEST(PartitionMerge, CorrectsRowsByTheirKey) {
                                  : std::vector<std::string>{"time", "size"};
     const absl::StatusOr<MergedPartition> merged = MergePartition(options, kDate, process.Late());
     ASSERT_TRUE(merged.ok()) << merged.status();
-    const auto same = [&](const Tick& a, const Tick& b) {
+    const auto same = [&](const DayTick& a, const DayTick& b) {
       return a.time == b.time && (seed % 2 == 0 ? a.sym == b.sym : a.size == b.size);
     };
     const std::vector<std::string> expected = TextsOf(Sorted(Corrected(Sorted(rows), late, same)));
@@ -635,7 +434,7 @@ TEST(PartitionMerge, CorrectsRowsByTheirKey) {
     const auto sizes = FixedColumn<int64_t>(table + "size");
     std::vector<std::string> found;
     for (size_t i = 0; i < times.size(); ++i) {
-      found.push_back(Tick{times[i], syms[i], sizes[i]}.text());
+      found.push_back(DayTick{times[i], syms[i], sizes[i]}.text());
     }
     EXPECT_EQ(found, expected);
     EXPECT_EQ(merged->tables[0].rows.after, expected.size());

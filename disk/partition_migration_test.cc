@@ -18,6 +18,7 @@
 #include "disk/compression.h"
 #include "disk/database.h"
 #include "disk/database_check.h"
+#include "disk/late_rows_testing.h"
 #include "disk/partition_testing.h"
 #include "disk/partition_writer.h"
 #include "disk/table_revisions.h"
@@ -35,21 +36,6 @@ namespace fs = std::filesystem;
 
 constexpr int32_t kFirst = 8794;  // 2024.01.29
 constexpr int32_t kDays = 3;
-
-// Allows some steps and refuses all later ones, like a kill.
-class Killer : public StorageObserver {
- public:
-  explicit Killer(size_t steps) : left_(steps) {}
-  absl::Status Before(StorageStep, const std::string&, size_t) override {
-    if (left_ == 0) return absl::UnavailableError("killed");
-    --left_;
-    return absl::OkStatus();
-  }
-  size_t left() const { return left_; }
-
- private:
-  size_t left_;
-};
 
 std::string Encoded(const Value& value) {
   ByteBuffer bytes;
@@ -247,7 +233,7 @@ TEST_F(PartitionMigrationTest, EachPartitionIsOldOrNewWhereverItIsKilled) {
     std::vector<Files> old_days, new_days;
     for (int32_t day = 0; day < kDays; ++day)
       old_days.push_back(FilesOf(DayOf(db(), day) + "/trade"));
-    Killer counting(SIZE_MAX);
+    StepKiller counting(SIZE_MAX);
     ASSERT_TRUE(Migrate(each.change, &counting).ok());
     for (int32_t day = 0; day < kDays; ++day)
       new_days.push_back(FilesOf(DayOf(db(), day) + "/trade"));
@@ -260,7 +246,7 @@ TEST_F(PartitionMigrationTest, EachPartitionIsOldOrNewWhereverItIsKilled) {
       const auto before = *Database::Open(db());
       const auto untouched = *Database::Open(db());
       const std::vector<std::string> old_values = *Read(*before);
-      Killer killer(at);
+      StepKiller killer(at);
       EXPECT_FALSE(Migrate(each.change, &killer).ok());
       size_t changed = 0;
       for (size_t day = 0; day < kDays; ++day) {
@@ -293,19 +279,19 @@ TEST_F(PartitionMigrationTest, EachPartitionIsOldOrNewWhereverItIsKilled) {
 TEST_F(PartitionMigrationTest, UsesWhatIsPrepared) {
   Rewrite();
   const ColumnChange change = Cases()[3].change;
-  Killer counting(SIZE_MAX);
+  StepKiller counting(SIZE_MAX);
   ASSERT_TRUE(Migrate(change, &counting).ok());
   const size_t steps = SIZE_MAX - counting.left();
   Rewrite();
   WaitForALaterTime();
-  Killer late(steps - 12);  // Four steps a partition exchange and name its versions.
+  StepKiller late(steps - 12);  // Four steps a partition exchange and name its versions.
   ASSERT_FALSE(Migrate(change, &late).ok());
-  Killer rest(SIZE_MAX);
+  StepKiller rest(SIZE_MAX);
   ASSERT_TRUE(Migrate(change, &rest).ok());
   EXPECT_LT(SIZE_MAX - rest.left(), 20u);
   // Another change does not use it, and removes it.
   Rewrite();
-  Killer again(steps - 12);
+  StepKiller again(steps - 12);
   ASSERT_FALSE(Migrate(change, &again).ok());
   ASSERT_TRUE(Migrate(Cases()[5].change).ok());
   EXPECT_TRUE((*Database::Open(db()))->problems().empty());
@@ -378,10 +364,10 @@ TEST_F(PartitionMigrationTest, WhatIsPreparedIsMadeAgainIfThePartitionChanged) {
     SCOPED_TRACE(changed);
     Rewrite();
     const ColumnChange change = Cases()[3].change;
-    Killer counting(SIZE_MAX);
+    StepKiller counting(SIZE_MAX);
     ASSERT_TRUE(Migrate(change, &counting).ok());
     Rewrite();
-    Killer killer(SIZE_MAX - counting.left() - 12);
+    StepKiller killer(SIZE_MAX - counting.left() - 12);
     ASSERT_FALSE(Migrate(change, &killer).ok());
     ASSERT_EQ((*Database::Open(db()))->problems().size(), 3u);
     const std::string path = fmt::format("{}/{}", DayOf(db(), 1), changed);

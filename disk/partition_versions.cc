@@ -253,4 +253,18 @@ std::string FindVersion(const std::string& directory, std::string_view below, co
   return {};
 }
 
+absl::StatusOr<std::string> FindListedVersion(const std::string& directory, uint64_t inode) {
+  const uint64_t now = IdOf(directory).inode;
+  if (now == inode || now == 0) return directory;
+  const std::string segment = DirectoryOf(directory), name = LastName(directory);
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+  std::string version;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.inode != inode || PartitionNameOf(entry.name) != name) continue;
+    if (entry.name == name) return directory;
+    version = fmt::format("{}/{}", segment, entry.name);
+  }
+  return version;
+}
+
 }  // namespace tickstack::disk

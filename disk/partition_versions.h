@@ -100,4 +100,11 @@ VersionId IdOf(const std::string& path);
 // listing of the segment if it is another version.
 std::string FindVersion(const std::string& directory, std::string_view below, const VersionId& id);
 
+// Returns the path of the partition `directory` as it was listed with this inode: `directory` or
+// another version of it. Some file systems list inodes that `stat` does not return, so this lists
+// the segment again if `stat` returns another one. Returns `directory` if nothing is there; empty
+// if another directory is there, and the partition is not among its versions. Errors: those of
+// listing. Cost: as for FindVersion.
+absl::StatusOr<std::string> FindListedVersion(const std::string& directory, uint64_t inode);
+
 }  // namespace tickstack::disk

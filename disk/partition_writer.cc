@@ -312,13 +312,6 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   return written;
 }
 
-absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
-                        const std::string& folder) {
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<SymbolFileWriter> sym,
-                      SymbolFileWriter::Open(options.database, Storage(options.observer)));
-  return WriteTables(options, date, std::span(&table, 1), folder, *sym);
-}
-
 absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
                          std::span<const Snapshot> tables, const std::string& folder,
                          SymbolFileWriter& sym) {

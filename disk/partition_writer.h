@@ -97,12 +97,9 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
 
-// Writes the files of one table in the partition of `date` into the new folder `folder/TABLE`, and
-// renames nothing. Used for repairs. Symbols are numbered as in the database's `sym`.
-absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
-                        const std::string& folder);
-
-// Writes the files of several tables in the same way. The caller holds the writer of `sym`.
+// Writes the files of some tables in the partition of `date` into the new folder `folder`, and
+// renames nothing. Used for repairs and new versions. Symbols are numbered as in the database's
+// `sym`, whose writer the caller holds.
 absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
                          std::span<const Snapshot> tables, const std::string& folder,
                          SymbolFileWriter& sym);

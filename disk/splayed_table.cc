@@ -58,27 +58,34 @@ std::shared_ptr<const ColumnFile> SplayedTable::FindOpen(size_t i) const {
   return files_[i];
 }
 
-// Opens a column of the directory that was opened, wherever it is now.
-absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_t i) const {
-  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
-  const std::string partition = DirectoryOf(directory_);
+std::string SplayedTable::DirectoryNow() const {
   const size_t slash = directory_.rfind('/');
   const std::string below =
       slash == std::string::npos ? "/" + directory_ : directory_.substr(slash);
+  return FindVersion(DirectoryOf(directory_), below, id_);
+}
+
+// Opens a column in `directory`, where the table is now.
+absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumnIn(
+    const std::string& directory, size_t i) const {
+  // The file of checksums is read by its path when a column is opened.
+  std::shared_ptr<const ChecksumFile> checksums = checksums_;
+  if (checksums != nullptr && directory != directory_) {
+    TS_ASSIGN_OR_RETURN(checksums,
+                        ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
+  }
+  return ColumnFile::Open(fmt::format("{}/{}", directory, names_[i]), domains_, checksums.get());
+}
+
+absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_t i) const {
+  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::string directory = FindVersion(partition, below, id_);
+    std::string directory = DirectoryNow();
     if (directory.empty()) {
       if (IdOf(directory_).inode != 0) break;
       directory = directory_;  // Opening the column says what is missing.
     }
-    // The file of checksums is read by its path when a column is opened.
-    std::shared_ptr<const ChecksumFile> checksums = checksums_;
-    if (checksums != nullptr && directory != directory_) {
-      TS_ASSIGN_OR_RETURN(checksums,
-                          ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
-    }
-    absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
-        ColumnFile::Open(fmt::format("{}/{}", directory, names_[i]), domains_, checksums.get());
+    absl::StatusOr<std::shared_ptr<const ColumnFile>> file = OpenColumnIn(directory, i);
     if (IdOf(directory).IsSame(id_) || IdOf(directory_).inode == 0) return file;
   }
   return Unavailable(

@@ -36,6 +36,10 @@ class SplayedTable {
   ~SplayedTable();
 
   const std::string& directory() const { return directory_; }
+  // Returns the directory in which the table is now: another one than directory() if another
+  // version has replaced its partition since it was opened. Empty if it was removed or moved. Cost:
+  // as for FindVersion.
+  std::string DirectoryNow() const;
   const SymbolDomains* domains() const { return domains_.get(); }  // nullptr if there are none.
   std::span<const std::string> column_names() const { return names_; }
   size_t columns() const { return names_.size(); }
@@ -64,6 +68,8 @@ class SplayedTable {
       const std::string& directory, const VersionId& id,
       const std::shared_ptr<const SymbolDomains>& domains);
   absl::StatusOr<std::shared_ptr<const ColumnFile>> OpenColumn(size_t i) const;
+  absl::StatusOr<std::shared_ptr<const ColumnFile>> OpenColumnIn(const std::string& directory,
+                                                                 size_t i) const;
   std::shared_ptr<const ColumnFile> FindOpen(size_t i) const;
   absl::StatusOr<std::shared_ptr<const ColumnFile>> OpenOnce(size_t i) const;
 

@@ -14,6 +14,24 @@
 #include "disk/stored_value.h"
 
 namespace tickstack::hdb {
+namespace {
+
+// Reports columns without their file, of the version of the partition that is loaded.
+void FindMissingColumns(const disk::SplayedTable& part, std::vector<std::string>& problems) {
+  const std::string version = part.DirectoryNow();
+  const std::string& directory = version.empty() ? part.directory() : version;
+  std::vector<std::string> found;
+  for (const std::string& column : part.column_names()) {
+    const std::string path = fmt::format("{}/{}", directory, column);
+    const absl::StatusOr<bool> is_there = FileExists(path);
+    if (!is_there.ok()) found.emplace_back(Message(is_there.status()));
+    if (!is_there.value_or(true)) found.push_back(path + ": no such file, which .d names");
+  }
+  if (part.DirectoryNow() != version) return;  // It was renamed meanwhile.
+  problems.insert(problems.end(), found.begin(), found.end());
+}
+
+}  // namespace
 
 LoadedDatabase::LoadedDatabase(std::shared_ptr<const disk::Database> database)
     : database_(std::move(database)) {
@@ -59,14 +77,7 @@ void LoadedDatabase::FindLayoutProblems(const disk::PartitionedTable& table) con
       has = has || !part.ok() || *part != nullptr;
       if (!part.ok()) layout_problems_.emplace_back(Message(part.status()));
       if (!part.ok() || *part == nullptr) continue;
-      for (const std::string& column : (*part)->column_names()) {
-        const std::string path = (*part)->directory() + "/" + column;
-        const absl::StatusOr<bool> is_there = FileExists(path);
-        if (!is_there.ok()) layout_problems_.emplace_back(Message(is_there.status()));
-        if (!is_there.value_or(true)) {
-          layout_problems_.push_back(path + ": no such file, which .d names");
-        }
-      }
+      FindMissingColumns(**part, layout_problems_);
     }
     if (exists && !has) {
       layout_problems_.push_back(fmt::format("{}/{}: no such table, which an older partition has",
