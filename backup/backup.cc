@@ -43,6 +43,9 @@ class Run {
 
   absl::Status CopyDatabase();
   absl::Status CopyPartition(const std::string& name);
+  absl::Status CopyVersion(const std::string& name, uint64_t copied,
+                           std::vector<std::string>& problems);
+  void RestoreFiles(const std::string& prefix);
   absl::StatusOr<bool> IsAnotherVersion(const std::string& table) const;
   absl::Status ForgetOtherVersions(const std::string& partition);
   absl::Status CopyTree(const std::string& source, const std::string& path);
@@ -236,23 +239,42 @@ absl::Status Run::CopyDomain(const std::string& name) {
 absl::Status Run::CopyPartition(const std::string& name) {
   const std::string source = options_.database + "/" + name;
   const uint64_t copied = report_.files_copied;
-  for (int i = 0;; ++i) {
+  for (int i = 0; i < kTries; ++i) {
     const disk::VersionId id = disk::IdOf(source);
-    const absl::Status tree = CopyTree(source, fmt::format("{}/{}", kDatabase, name));
+    std::vector<std::string> problems;
+    const absl::Status status = CopyVersion(name, copied, problems);
     // A merge may have put another version in its place: then the copy has files of both.
-    if (disk::IdOf(source).IsSame(id)) {
-      TS_RETURN_IF_ERROR(tree);
-      break;
+    if (!disk::IdOf(source).IsSame(id)) {
+      RestoreFiles(fmt::format("{}/{}/", kDatabase, name));
+      continue;
     }
-    if (i == kTries) return Unavailable("{}: it is replaced while it is copied", source);
+    report_.problems.insert(report_.problems.end(), problems.begin(), problems.end());
+    return status;
   }
+  return Unavailable("{}: it is replaced while it is copied", source);
+}
+
+// Makes the files whose paths begin with `prefix` those of the last backup again.
+void Run::RestoreFiles(const std::string& prefix) {
+  std::erase_if(now_.files, [&](const auto& file) { return file.first.starts_with(prefix); });
+  for (auto at = before_.files.lower_bound(prefix);
+       at != before_.files.end() && at->first.starts_with(prefix); ++at) {
+    now_.files.insert(*at);
+  }
+}
+
+// Copies a partition, and checks it if that copied a file: if there are more than `copied` now.
+absl::Status Run::CopyVersion(const std::string& name, uint64_t copied,
+                              std::vector<std::string>& problems) {
+  const std::string source = options_.database + "/" + name;
+  TS_RETURN_IF_ERROR(CopyTree(source, fmt::format("{}/{}", kDatabase, name)));
   TS_RETURN_IF_ERROR(ForgetOtherVersions(name));
   if (report_.files_copied == copied) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(
       const disk::DatabaseCheck check,
       disk::CheckPartition(options_.database, source, workers_, [] { return false; }));
   for (const disk::Finding& finding : check.findings) {
-    report_.problems.push_back(fmt::format("{}: {}", finding.path, finding.what));
+    problems.push_back(fmt::format("{}: {}", finding.path, finding.what));
   }
   return absl::OkStatus();
 }

@@ -5,12 +5,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <set>
+#include <thread>
 
 #include "backup/file_copy.h"
 #include "backup/restore.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "disk/partition_testing.h"
+#include "disk/storage.h"
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_state.h"
 
@@ -203,6 +207,39 @@ TEST_F(BackupTest, AnotherVersionOfAPartitionReplacesTheFirst) {
   EXPECT_TRUE(undone.contains("hdb/2013.10.07/trade/cond"));
   EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/condition"));
   EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/.revisions"));
+}
+
+// Goal: a backup has the files of one version, and no other. Method: in each of many backups,
+// another thread exchanges two versions at some moment.
+TEST_F(BackupTest, APartitionIsCopiedAsOneVersionWhileAnotherTakesItsPlace) {
+  const std::string day = data_ + "/hdb/2013.10.07", other = data_ + "/hdb/revised.2013.10.07.1$";
+  const std::set<std::string> old_files = {".d", "cond", "price"};
+  const std::set<std::string> new_files = {".d", ".revisions", "condition", "price"};
+  for (const std::string& directory : {day, other}) {
+    std::filesystem::create_directories(directory + "/trade");
+    const bool is_new = directory == other;
+    for (const std::string& name : is_new ? new_files : old_files) {
+      disk::PutFile(fmt::format("{}/trade/{}", directory, name), is_new ? "renewed" : "old");
+    }
+  }
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i) {
+    std::thread exchanging([&, yields = random() % 3'000] {
+      for (uint64_t left = yields; left > 0; --left) std::this_thread::yield();
+      EXPECT_TRUE(disk::Storage().Exchange(day, other).ok());
+    });
+    const BackupReport report = Backed();
+    exchanging.join();
+    const std::string prefix = "hdb/2013.10.07/trade/";
+    std::set<std::string> names, contents;
+    for (const auto& [path, file] : report.manifest.files) {
+      if (!path.starts_with(prefix)) continue;
+      names.insert(path.substr(prefix.size()));
+      contents.insert(disk::FileBytes(fmt::format("{}/{}", destination_, file.stored)));
+    }
+    ASSERT_EQ(contents.size(), 1u);
+    EXPECT_EQ(names, *contents.begin() == "old" ? old_files : new_files);
+  }
 }
 
 // Goal: a backup leaves nothing out because a file system cannot say whether it is there. Method:
