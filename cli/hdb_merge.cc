@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "aggengine/remade_bars.h"
+#include "base/crc32c.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/logging.h"
@@ -146,6 +147,25 @@ absl::Status CheckKeys(const HdbMergeOptions& options, const StackConfig& config
   return absl::OkStatus();
 }
 
+// Adds the names of symbols to what the rows came from: the files of a splayed table have only
+// their positions.
+absl::Status AddNames(disk::RowReader& reader, disk::RevisionSource& source) {
+  constexpr uint64_t kRows = 65'536;
+  std::vector<size_t> symbols;
+  for (size_t i = 0; i < reader.schema().columns.size(); ++i) {
+    if (reader.schema().columns[i].type == Type::kSymbol) symbols.push_back(i);
+  }
+  reader.Select(symbols);
+  for (uint64_t row = 0; row < reader.rows(); row += kRows) {
+    TS_ASSIGN_OR_RETURN(const BatchView batch,
+                        reader.Read(row, std::min(row + kRows, reader.rows())));
+    for (const ColumnView& column : batch.columns) {
+      source.crc = ExtendCrc32c(source.crc, column.data);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Makes the bars of the merged tables that the partition has.
 absl::StatusOr<std::vector<std::shared_ptr<Table>>> BarsOf(std::span<const aggengine::BarSpec> bars,
                                                            std::span<const Snapshot> merged,
@@ -251,17 +271,24 @@ absl::StatusOr<disk::MergedPartition> MergeFile(const HdbMergeOptions& options, 
                                                 const StackConfig& config,
                                                 disk::StorageObserver* observer,
                                                 std::vector<std::string>& notes) {
-  TS_ASSIGN_OR_RETURN(const RowsOfFile rows, ReadFile(options, config, notes));
+  disk::MergeOptions merge;
+  TS_ASSIGN_OR_RETURN(const disk::RevisionSource before, disk::SourceOf(options.rows));
+  TS_ASSIGN_OR_RETURN(RowsOfFile rows, ReadFile(options, config, notes));
+  TS_ASSIGN_OR_RETURN(merge.source, disk::SourceOf(options.rows));
+  if (!merge.source.HasSameBytes(before)) {
+    return FailedPrecondition("{}: it changed while it was read: repeat the command", options.rows);
+  }
+  if (rows.splayed != nullptr) {
+    TS_RETURN_IF_ERROR(AddNames(*rows.tables.front().rows, merge.source));
+  }
   TS_RETURN_IF_ERROR(CheckKeys(options, config, rows.tables));
   WorkerPool workers(std::max(1u, std::thread::hardware_concurrency()) - 1);
-  disk::MergeOptions merge;
   for (const rdb::RdbMainOptions& each : config.rdbs) {
     if (each.end_of_day) merge.writer.compression = each.end_of_day->compression;
   }
   merge.writer.database = options.directory;
   merge.writer.workers = observer == nullptr ? &workers : nullptr;
   merge.writer.observer = observer;
-  TS_ASSIGN_OR_RETURN(merge.source, disk::SourceOf(options.rows));
   merge.again = options.again;
   merge.keys = options.keys;
   merge.other_dates = options.other_dates;

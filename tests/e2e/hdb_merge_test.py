@@ -112,6 +112,11 @@ class HdbMergeTest(stack.StackTest):
             self.assertIn("203 rows before, 0 added, 2 replaced, 203 now", corrected.stdout)
             self.assertEqual([ROWS + 3, 106.0, ROWS + 3, volume + 68, 1], hdb.call(facts))
             self.assertEqual([50.0, 90.0], hdb.call("exec price from trade where sym=`IBM")[:2])
+            # Other symbols at the same positions are other rows.
+            write_splayed(running.folder / "other" / "trade", [(OPEN, "AIG", 50.0, 7), (OPEN + 1, "AIG", 90.0, 11)])
+            for folder, said in (("late", "has these rows already"), ("other", "203 rows before, 2 added")):
+                trial = self.merge(database, "--rows", str(running.folder / folder / "trade"), *flags, "--dry-run")
+                self.assertIn(said, trial.stdout, trial.stderr)
 
             for expected in (after, before):
                 undone = self.merge(database, "--undo", *flags)
