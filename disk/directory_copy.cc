@@ -94,6 +94,16 @@ absl::Status EachEntry(const std::string& directory,
   return EachEntryBelow(directory, "", f);
 }
 
+absl::Status CheckNoLinks(const std::string& directory) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory));
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.is_directory || entry.inode != 0) continue;
+    return FailedPrecondition("{}/{}: a symbolic link, expected a directory", directory,
+                              entry.name);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CopyDirectory(const std::string& from, const std::string& to, const Storage& storage) {
   return MakeCopy(from, to, storage, [&](const std::string& source, const std::string& copy) {
     return CopyFile(source, copy, storage);

@@ -15,6 +15,9 @@ namespace tickstack::disk {
 absl::Status EachEntry(const std::string& directory,
                        absl::FunctionRef<absl::Status(const std::string&, bool)> f);
 
+// kFailedPrecondition if an entry of a directory is a link to a directory: a copy would not be one.
+absl::Status CheckNoLinks(const std::string& directory);
+
 // Copies a directory with all of its contents, and syncs the copy, but not the directory that
 // contains it. Each file is read back and compared: kDataLoss if its copy differs. Copies have the
 // times of the last change of their originals, since a file that is newer than its checksums would

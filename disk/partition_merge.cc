@@ -42,6 +42,7 @@ absl::StatusOr<std::string> PartitionOf(const Database& database, int32_t date) 
   if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
     return FailedPrecondition("{}: a symbolic link, expected a directory", path);
   }
+  TS_RETURN_IF_ERROR(CheckNoLinks(path));
   return path;
 }
 
@@ -66,6 +67,45 @@ absl::StatusOr<std::pair<uint64_t, int32_t>> RowsOfOtherDates(RowReader& late, i
     }
   }
   return others;
+}
+
+// True for times by which the writer does not order rows.
+bool IsUnordered(Type type) {
+  return type == Type::kTime || type == Type::kDatetime || type == Type::kMinute ||
+         type == Type::kSecond;
+}
+
+// Checks that the writer will give the columns what kdb+ may have given them: it orders rows by
+// `sym` (parted) and then `time`, and numbers symbols in the domain `sym`.
+absl::Status CheckCanBeKept(const SplayedTable& stored) {
+  Attribute of_sym = Attribute::kNone;
+  if (const int sym = stored.Find("sym"); sym >= 0) {
+    TS_ASSIGN_OR_RETURN(const auto file, stored.Column(static_cast<size_t>(sym)));
+    of_sym = file->attribute();
+  }
+  for (size_t i = 0; i < stored.columns(); ++i) {
+    const std::string& name = stored.column_names()[i];
+    TS_ASSIGN_OR_RETURN(const auto file, stored.Column(i));
+    if (file->kind() == ColumnKind::kEnum && file->domain_name() != SymbolFileWriter::kDomain) {
+      return FailedPrecondition("{}: its symbols are in the domain {}, expected {}", file->path(),
+                                file->domain_name(), SymbolFileWriter::kDomain);
+    }
+    if (name == "time" && IsUnordered(file->type())) {
+      return FailedPrecondition(
+          "{}: has type {}, by which rows are not put in order: expected timestamp or timespan",
+          file->path(), NameOf(file->type()));
+    }
+    const bool is_ordered_by_sym = of_sym == Attribute::kParted || stored.Find("sym") < 0;
+    const bool is_ours =
+        (name == "sym" && file->attribute() == Attribute::kParted) ||
+        (name == "time" && file->attribute() == Attribute::kSorted && is_ordered_by_sym);
+    if (file->attribute() == Attribute::kNone || is_ours) continue;
+    return FailedPrecondition(
+        "{}: has the attribute {}#, which it would lose: expected p# of sym, or s# of time, in a "
+        "table that is ordered by them",
+        file->path(), "?supg"[static_cast<size_t>(file->attribute())]);
+  }
+  return absl::OkStatus();
 }
 
 class PartitionMerge {
@@ -164,6 +204,7 @@ absl::Status PartitionMerge::MakeTable(const LateRows& late) {
     return InvalidArgument("{}: has a column date, which a partition gives its rows itself",
                            stored->directory());
   }
+  TS_RETURN_IF_ERROR(CheckCanBeKept(*stored));
   TS_RETURN_IF_ERROR(CheckDates(late));
   TS_RETURN_IF_ERROR(SelectColumns(schema, *late.rows));
   TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
@@ -206,6 +247,7 @@ absl::Status PartitionMerge::Derive() {
   for (const std::shared_ptr<Table>& table : derived) {
     const std::string& name = table->schema().table;
     TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> old, OpenTable(name));
+    TS_RETURN_IF_ERROR(CheckCanBeKept(*old));
     TS_RETURN_IF_ERROR(CheckColumns(table->schema(), *old));
     TS_ASSIGN_OR_RETURN(const uint64_t before, old->Rows());
     tables_.push_back(table);
@@ -273,6 +315,9 @@ absl::Status PartitionMerge::WriteVersion(SymbolFileWriter& sym, const std::stri
                                           uint64_t version) const {
   PartitionWriterOptions writer = options_.writer;
   TS_RETURN_IF_ERROR(KeepCompression(writer));
+  for (const MergedTable& each : counts_) {
+    if (!each.derived) writer.keep_order.insert(each.table);
+  }
   TS_RETURN_IF_ERROR(WriteTables(writer, date_, snapshots_, made, sym));
   TS_RETURN_IF_ERROR(WriteRevisions(made, version));
   TS_RETURN_IF_ERROR(LinkTheRest(made));
@@ -326,6 +371,7 @@ absl::StatusOr<MergedPartition> MergePartition(const MergeOptions& options, int3
   } else {
     TS_ASSIGN_OR_RETURN(owned, Own(root, date, storage));
     TS_RETURN_IF_ERROR(CheckNames(owned.path));
+    TS_RETURN_IF_ERROR(CheckExchange(DirectoryOf(owned.path), storage));
   }
   PartitionMerge merge(options, date, owned.path, owned.database->domains());
   MergedPartition merged;

@@ -78,7 +78,8 @@ struct MergedPartition {
 //   kInvalidArgument     the rows do not fit the table's columns, or are of other dates
 //   kFailedPrecondition  the partition is a link or in several segments; it is being moved; the
 //                        name for its old version is taken; its file system cannot exchange
-//                        directories
+//                        directories; a column has another attribute or domain than the writer
+//                        gives, such as one that kdb+ wrote
 //   kUnavailable         another process is writing to the database
 //   kDataLoss            the partition or the rows are damaged
 //

@@ -275,6 +275,70 @@ TEST_F(PartitionMergeTest, NamesWhatDoesNotFit) {
   EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
 }
 
+// A partition of kdb+ may have attributes and domains that the writer does not give.
+TEST_F(PartitionMergeTest, WhatTheWriterCannotKeepIsNamed) {
+  const auto refused = [this](const std::string& column, size_t byte, const std::string& changed) {
+    WriteOld();
+    fs::copy(db() + "/sym", db() + "/src");
+    fs::remove(day() + "/trade/.checksums");
+    std::string bytes = FileBytes(day() + "/trade/" + column);
+    bytes.replace(byte, changed.size(), changed);
+    PutFile(day() + "/trade/" + column, bytes);
+    const absl::Status status = Merge().status();
+    EXPECT_EQ(SeenNow(), kSeenBefore);
+    EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
+    return status.ok() ? "" : std::string(Message(status));
+  };
+  constexpr size_t kOfVector = 3, kOfEnum = 4083;
+  EXPECT_THAT(refused("size", kOfVector, "\1"), HasSubstr("trade/size: has the attribute s#"));
+  EXPECT_THAT(refused("size", kOfVector, "\4"), HasSubstr("trade/size: has the attribute g#"));
+  EXPECT_THAT(refused("time", kOfVector, "\2"), HasSubstr("trade/time: has the attribute u#"));
+  EXPECT_THAT(refused("sym", kOfEnum, "\4"), HasSubstr("trade/sym: has the attribute g#"));
+  EXPECT_THAT(refused("sym", 16, "src"), HasSubstr("trade/sym: its symbols are in the domain src"));
+}
+
+// kdb+ finds a prevailing row by bisection: late rows must not be behind later ones.
+TEST_F(PartitionMergeTest, TimesByWhichTheWriterDoesNotOrderAreNamed) {
+  for (const std::string_view columns : {"time t, size i", "time t, sym s, size i"}) {
+    fs::remove_all(db());
+    DayTables old, late;
+    for (DayTables* const each : {&old, &late}) {
+      Batch batch(1);
+      const std::vector<int32_t> numbers = {each == &old ? 20 : 10};
+      batch.Add(Type::kTime, numbers);
+      if (columns.find("sym") != columns.npos) batch.AddSymbols({"IBM"});
+      batch.Add(Type::kInt, numbers);
+      ASSERT_TRUE(each->Make("trade", columns)->Append(batch.view()).ok());
+    }
+    const std::vector<Snapshot> snapshots = old.Snapshots();
+    ASSERT_TRUE(WritePartition({.database = db(), .compression = {}}, kDate, snapshots).ok());
+    const absl::Status status = MergePartition(Options(), kDate, late.Late()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(Message(status)), HasSubstr("trade/time: has type time, by which"));
+  }
+}
+
+// kdb+ shows columns in the order of the newest partition's `.d`.
+TEST_F(PartitionMergeTest, KeepsTheOrderOfColumns) {
+  const std::vector<std::string> order = {"time", "sym", "size", "note"};
+  std::string names("\xff\x01\x0b\0\4\0\0\0", 8);
+  for (const std::string& name : order) names += name + '\0';
+  fs::remove(day() + "/trade/.checksums");
+  PutFile(day() + "/trade/.d", names);
+  ASSERT_TRUE(Merge().ok());
+  EXPECT_EQ(Names(day() + "/trade/.d"), order);
+  EXPECT_EQ(Names(day() + "/trade_count/.d"), (std::vector<std::string>{"sym", "rows"}));
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  ExpectSound();
+}
+
+TEST_F(PartitionMergeTest, ALinkedTableIsNamed) {
+  fs::rename(day() + "/quote", folder_ / "quote");
+  fs::create_directory_symlink(folder_ / "quote", day() + "/quote");
+  EXPECT_THAT(std::string(Message(Merge().status())), HasSubstr("quote: a symbolic link"));
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29"));
+}
+
 TEST_F(PartitionMergeTest, ADamagedRecordOfRevisionsIsNamed) {
   ASSERT_TRUE(Merge().ok());
   const std::string path = day() + "/trade/.revisions";

@@ -137,6 +137,7 @@ absl::StatusOr<bool> PartMigration::IsDone() {
   if (::lstat(partition_.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
     return FailedPrecondition("{}: a symbolic link, expected a directory", partition_);
   }
+  TS_RETURN_IF_ERROR(CheckNoLinks(partition_));
   TS_ASSIGN_OR_RETURN(part_, SplayedTable::Open(directory_, domains_));
   const bool has = part_->Find(change_.column) >= 0;
   switch (change_.kind) {

@@ -190,8 +190,8 @@ absl::StatusOr<UndoneVersion> UndoVersion(const std::string& partition, const St
   TS_ASSIGN_OR_RETURN(const std::vector<KeptVersion> kept, KeptVersions(partition));
   if (kept.empty()) return NotFound("{}: no version is kept that could be put back", partition);
   TS_ASSIGN_OR_RETURN(const uint64_t undone, VersionOf(partition));
-  if (kept.back().number >= undone) {
-    return FailedPrecondition("{}: version {}, expected one before that of the partition, {}",
+  if (kept.back().number + 1 != undone) {
+    return FailedPrecondition("{}: version {}, expected the one before that of the partition, {}",
                               kept.back().directory, kept.back().number, undone);
   }
   TS_RETURN_IF_ERROR(storage.Exchange(kept.back().directory, partition));

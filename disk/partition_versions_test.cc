@@ -55,6 +55,17 @@ TEST_F(PartitionVersionsTest, AKeptVersionOfARemovedPartitionIsNotPutBack) {
   EXPECT_TRUE(CheckNames(day_).ok());
 }
 
+TEST_F(PartitionVersionsTest, AnUndoSkipsNoVersion) {
+  Make("2024.01.29", 2);
+  Make("replaced.2024.01.29.0$", 0);  // Somebody removed version 1.
+  const absl::Status status = UndoVersion(day_, Storage()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("version 0, expected the one before"));
+  EXPECT_THAT(Entries(), ElementsAre("2024.01.29 2", "replaced.2024.01.29.0$ 0"));
+  Make("replaced.2024.01.29.1$", 1);
+  EXPECT_EQ(UndoVersion(day_, Storage())->number, 1u);
+}
+
 TEST_F(PartitionVersionsTest, ADirectoryIsFoundUnderItsNewName) {
   Make("2024.01.29", 0);
   Make("revised.2024.01.29.1$", 1);

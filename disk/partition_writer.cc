@@ -179,8 +179,9 @@ class PartitionWriter {
 
   ByteBuffer NamesOf(size_t table) const {
     const Schema& schema = tables_[table].schema();
+    const int first = options_.keep_order.contains(schema.table) ? -1 : orders_[table].sym_column();
     std::vector<std::string_view> names;
-    for (const size_t column : StoredColumns(schema, orders_[table].sym_column())) {
+    for (const size_t column : StoredColumns(schema, first)) {
       names.push_back(schema.columns[column].name);
     }
     return SymbolListFile(names);

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ struct PartitionWriterOptions {
   // effect. The writer uses less if the columns are smaller.
   size_t memory_bytes = size_t{160} << 20;
   StorageObserver* observer = nullptr;
+  // Tables whose `.d` names the columns in the order of the schema. In others, `sym` is the first.
+  std::set<std::string, std::less<>> keep_order = {};
 };
 
 struct WrittenTable {
