@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -57,6 +59,10 @@ void PrintBalanceJson(std::span<const disk::SegmentLoad> segments,
   fmt::print("{}\n", all.dump());
 }
 
+// Moves hold the lock that an rdb needs to write its day, for which it asks every `retry_s` (5 by
+// default). In a pause it gets the lock, and then the next move is refused.
+constexpr std::chrono::seconds kBetweenPauses{60}, kPauseForRdb{6};
+
 absl::Status Balance(const HdbBalanceOptions& options) {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> database,
                       disk::Database::Open(options.directory));
@@ -77,8 +83,12 @@ absl::Status Balance(const HdbBalanceOptions& options) {
     PrintBalance(segments, moves);
   }
   if (!options.move) return absl::OkStatus();
+  auto next_pause = std::chrono::steady_clock::now() + kBetweenPauses;
   for (const disk::PartitionMove& move : moves) {
-    // Between two moves, a day may be written.
+    if (std::chrono::steady_clock::now() >= next_pause) {
+      std::this_thread::sleep_for(kPauseForRdb);
+      next_pause = std::chrono::steady_clock::now() + kBetweenPauses;
+    }
     TS_ASSIGN_OR_RETURN(const File lock, disk::LockDatabase(options.directory));
     TS_RETURN_IF_ERROR(disk::MovePartition(move, storage));
     fmt::print(stderr, "moved {} to {}\n", move.name, move.to);

@@ -2,8 +2,11 @@
 """Past days: a database is generated, served by a stack's hdb, extended and reloaded while it answers, damaged, and
 distributed over its segments."""
 
+import fcntl
 import json
+import os
 import pathlib
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
@@ -137,6 +140,13 @@ class HdbTest(stack.StackTest):
         before = json.loads(self.run_program("hdb", "balance", str(database), "--json").stdout)
         self.assertAlmostEqual(3.0, before["skew"])
         self.assertEqual(6, before["segments"][0]["partitions"])
+        with open(database / "tickstack.lock$", "w", encoding="utf-8") as lock:  # As an rdb that writes its day.
+            whole_file = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLK, whole_file)
+            refused = self.run_program("hdb", "balance", str(database), "--move")
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("tickstack.lock$", refused.stderr)
+        self.assertEqual(6, len(list(segments[0].iterdir())))
         moved = self.run_program("hdb", "balance", str(database), "--move")
         self.assertEqual(0, moved.returncode)
         self.assertIn("send it `\\l .`", moved.stderr)
