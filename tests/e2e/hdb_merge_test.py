@@ -155,6 +155,7 @@ class HdbMergeTest(stack.StackTest):
             self.assertEqual(before, hdb.call("(count trade;exec sum size from trade;exec cond from trade)"))
             migrate("retype", "size", "j")
             migrate("rename", "cond", "condition")
+            self.assertEqual(0, hdb.call("count .hdb.problems[]"), "columns of the version that it has loaded")
             self.assertIn("0 partitions changed, 3 had the change", migrate("rename", "cond", "condition"))
             migrate("drop", "stop", "--hdb", f"127.0.0.1:{port}")
             self.assertEqual([{"cond": "condition"}.get(name, name) for name in columns if name != "stop"] + ["currency"],
