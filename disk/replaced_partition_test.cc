@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/directory.h"
@@ -221,11 +222,15 @@ class Unsynced : public StorageObserver {
         // A version that takes its name, and a file that replaces another, must be whole.
         ExpectFilesSynced(path);
         if (DirectoryOf(path) == root_) ExpectOnlySegmentUnsynced(path);
+        if (std::exchange(is_exchanged_, false)) {
+          EXPECT_THAT(directories_, testing::IsEmpty()) << path;
+        }
         directories_.insert(DirectoryOf(path));
         break;
       case StorageStep::kExchange:
         if (path.ends_with("/writing.other$")) break;  // A trial, with empty directories.
         ++exchanges_;
+        is_exchanged_ = true;
         ExpectFilesSynced(path);
         EXPECT_THAT(directories_, testing::IsEmpty()) << "exchange of " << path;
         directories_.insert(DirectoryOf(path));
@@ -253,6 +258,7 @@ class Unsynced : public StorageObserver {
   const bool has_links_;
   std::set<std::string> files_, directories_;
   int exchanges_ = 0;
+  bool is_exchanged_ = false;  // True until the replaced version gets its name.
 };
 
 // Goal: a power cut leaves no version in effect of which a file is missing. Method: at each rename
