@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -213,8 +214,11 @@ TEST_F(BackupTest, AnotherVersionOfAPartitionReplacesTheFirst) {
 // another thread exchanges two versions at some moment.
 TEST_F(BackupTest, APartitionIsCopiedAsOneVersionWhileAnotherTakesItsPlace) {
   const std::string day = data_ + "/hdb/2013.10.07", other = data_ + "/hdb/revised.2013.10.07.1$";
-  const std::set<std::string> old_files = {".d", "cond", "price"};
-  const std::set<std::string> new_files = {".d", ".revisions", "condition", "price"};
+  std::set<std::string> old_files = {".d", "cond"}, new_files = {".d", ".revisions", "condition"};
+  for (int i = 0; i < 20; ++i) {
+    old_files.insert(fmt::format("column{}", i));
+    new_files.insert(fmt::format("column{}", i));
+  }
   for (const std::string& directory : {day, other}) {
     std::filesystem::create_directories(directory + "/trade");
     const bool is_new = directory == other;
@@ -222,13 +226,22 @@ TEST_F(BackupTest, APartitionIsCopiedAsOneVersionWhileAnotherTakesItsPlace) {
       disk::PutFile(fmt::format("{}/trade/{}", directory, name), is_new ? "renewed" : "old");
     }
   }
-  std::mt19937 random(1);
+  std::mt19937_64 random(1);
+  uint64_t yields_of_backup = 0;  // Number of yields during the last backup.
   for (int i = 0; i < 40; ++i) {
-    std::thread exchanging([&, yields = random() % 3'000] {
-      for (uint64_t left = yields; left > 0; --left) std::this_thread::yield();
-      EXPECT_TRUE(disk::Storage().Exchange(day, other).ok());
+    std::atomic<bool> is_over = false;
+    std::thread exchanging([&, at = random() % (yields_of_backup + 1)] {
+      uint64_t yields = 0;
+      for (; !is_over; ++yields) {
+        if (yields == at) {
+          EXPECT_TRUE(disk::Storage().Exchange(day, other).ok());
+        }
+        std::this_thread::yield();
+      }
+      yields_of_backup = yields;
     });
     const BackupReport report = Backed();
+    is_over = true;
     exchanging.join();
     const std::string prefix = "hdb/2013.10.07/trade/";
     std::set<std::string> names, contents;
