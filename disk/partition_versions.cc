@@ -237,34 +237,45 @@ VersionId IdOf(const std::string& path) {
   return id;
 }
 
+// On a file system whose inode numbers change, as they may over a network, a directory is known by
+// its name. A switch keeps the version before, so where there is none, nothing has been replaced.
 std::string FindVersion(const std::string& directory, std::string_view below, const VersionId& id) {
-  std::string path = directory + std::string(below);
-  if (IdOf(path).IsSame(id)) return path;
+  std::string in_place = directory + std::string(below);
+  const VersionId now = IdOf(in_place);
+  if (now.IsSame(id)) return in_place;
+  const bool may_be_same = now.inode != 0 && VersionId{id.inode, now.born_ns}.IsSame(id);
   const std::string segment = DirectoryOf(directory);
   const std::string of = PartitionNameOf(LastName(directory));
   if (!ParsePartitionName(of)) return {};
   const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(segment);
   if (!entries.ok()) return {};
+  bool has_versions = false;
   for (const DirectoryEntry& entry : *entries) {
     if (!entry.is_directory || PartitionNameOf(entry.name) != of) continue;
-    path = fmt::format("{}/{}{}", segment, entry.name, below);
+    has_versions |= entry.name != of;
+    std::string path = fmt::format("{}/{}{}", segment, entry.name, below);
     if (IdOf(path).IsSame(id)) return path;
   }
-  return {};
+  return may_be_same && !has_versions ? in_place : std::string();
 }
 
 absl::StatusOr<std::string> FindListedVersion(const std::string& directory, uint64_t inode) {
-  const uint64_t now = IdOf(directory).inode;
-  if (now == inode || now == 0) return directory;
+  const VersionId now = IdOf(directory);
+  if (now.inode == inode || now.inode == 0) return directory;
   const std::string segment = DirectoryOf(directory), name = LastName(directory);
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
   std::string version;
+  bool has_versions = false;
   for (const DirectoryEntry& entry : entries) {
-    if (entry.inode != inode || PartitionNameOf(entry.name) != name) continue;
+    if (PartitionNameOf(entry.name) != name) continue;
+    has_versions |= entry.name != name;
+    if (entry.inode != inode) continue;
     if (entry.name == name) return directory;
     version = fmt::format("{}/{}", segment, entry.name);
   }
-  return version;
+  // As for FindVersion, if no birth tells directories apart.
+  const bool may_be_same = version.empty() && now.born_ns == 0 && !has_versions;
+  return may_be_same ? directory : version;
 }
 
 }  // namespace tickstack::disk

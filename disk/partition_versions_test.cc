@@ -55,6 +55,27 @@ TEST_F(PartitionVersionsTest, AKeptVersionOfARemovedPartitionIsNotPutBack) {
   EXPECT_TRUE(CheckNames(day_).ok());
 }
 
+// As on a mounted file system that gives a directory another inode number later on.
+TEST_F(PartitionVersionsTest, ADirectoryWithAnotherInodeIsKnownByItsNameIfNothingWasReplaced) {
+  Make("2024.01.29", 0);
+  const VersionId now = IdOf(day_ + "/trade");
+  ASSERT_NE(now.inode, 0U);
+  const VersionId renumbered{now.inode + 1'000'000, now.born_ns}, unborn{renumbered.inode, 0};
+  const VersionId other{renumbered.inode, now.born_ns + 1};
+  const auto found = [&](const VersionId& id) { return FindVersion(day_, "/trade", id); };
+  EXPECT_EQ(found(now), day_ + "/trade");
+  EXPECT_EQ(found(renumbered), day_ + "/trade");
+  EXPECT_EQ(found(unborn), day_ + "/trade");
+  EXPECT_EQ(found(other), now.born_ns == 0 ? day_ + "/trade" : "");
+  Make("replaced.2024.01.29.0$", 0);
+  EXPECT_EQ(found(now), day_ + "/trade");
+  EXPECT_EQ(found(renumbered), "");
+  EXPECT_EQ(found(unborn), "");
+  fs::remove_all(folder_ / "replaced.2024.01.29.0$");
+  fs::remove_all(day_);
+  EXPECT_EQ(found(renumbered), "");
+}
+
 TEST_F(PartitionVersionsTest, AnUndoSkipsNoVersion) {
   Make("2024.01.29", 2);
   Make("replaced.2024.01.29.0$", 0);  // Somebody removed version 1.

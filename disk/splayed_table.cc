@@ -86,7 +86,7 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_
       directory = directory_;  // Opening the column says what is missing.
     }
     absl::StatusOr<std::shared_ptr<const ColumnFile>> file = OpenColumnIn(directory, i);
-    if (IdOf(directory).IsSame(id_) || IdOf(directory_).inode == 0) return file;
+    if (DirectoryNow() == directory || IdOf(directory_).inode == 0) return file;
   }
   return Unavailable(
       "{}: another directory has taken its place since it was loaded: reload the database",
