@@ -124,14 +124,31 @@ bool ArenaTier::StreamingPays() {
   return pays;
 }
 
-absl::Status ArenaTier::Refuse(size_t bytes, std::string_view why) {
-  ++refused_;
+absl::Status ArenaTier::FullError(size_t bytes, std::string_view why) const {
   const size_t capacity = options_.capacity_bytes;
   return ResourceExhausted("tier {}: {} bytes refused: {}: {} of {} bytes used", options_.name,
                            bytes, why, used_bytes_, capacity);
 }
 
 absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
+  absl::StatusOr<std::byte*> memory = Take(bytes);
+  if (!memory.ok()) {
+    const std::lock_guard lock(mutex_);
+    ++refused_;
+  }
+  return memory;
+}
+
+std::byte* ArenaTier::TryAllocate(size_t bytes) {
+  {
+    // A full tier is asked often, so this answers without an error's text.
+    const std::lock_guard lock(mutex_);
+    if (RoundedBytes(bytes) > options_.capacity_bytes - used_bytes_) return nullptr;
+  }
+  return Take(bytes).value_or(nullptr);
+}
+
+absl::StatusOr<std::byte*> ArenaTier::Take(size_t bytes) {
   TS_CHECK(bytes > 0);
   const size_t rounded = RoundedBytes(bytes);
   std::byte* memory = nullptr;
@@ -141,7 +158,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     std::unique_lock lock(mutex_);
     // `rounded < bytes`: the size is so large that rounding wrapped around.
     if (rounded < bytes || rounded > options_.capacity_bytes - used_bytes_) {
-      return Refuse(bytes, "its capacity is reached");
+      return FullError(bytes, "its capacity is reached");
     }
     std::optional<PageAllocator::Grant> grant = allocator_.Take(rounded);
     // If it seems full, the last page may be with the toucher.
@@ -149,12 +166,12 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
       touched_.wait(lock);
       grant = allocator_.Take(rounded);
     }
-    if (!grant) return Refuse(bytes, "no run of pages is free for it");
+    if (!grant) return FullError(bytes, "no run of pages is free for it");
     if (const absl::Status ready = arena_->Ready(
             (grant->offset + rounded + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes);
         !ready.ok()) {
       allocator_.Give(grant->offset, rounded);
-      return Refuse(bytes, Message(ready));
+      return FullError(bytes, Message(ready));
     }
     offset = grant->offset;
     touched = grant->touched;
@@ -170,7 +187,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
           arena_->Touch(arena_->At(offset / page_bytes_ * page_bytes_), page_bytes_);
       if (!done.ok()) {
         FreePages(offset, rounded);
-        return Refuse(bytes, Message(done));
+        return FullError(bytes, Message(done));
       }
     }
   }
@@ -180,7 +197,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     if (const absl::Status done = arena_->Touch(memory, rounded); !done.ok()) {
       const std::lock_guard lock(mutex_);
       FreePages(offset, rounded);
-      return Refuse(bytes, Message(done));
+      return FullError(bytes, Message(done));
     }
   }
   return memory;

@@ -25,14 +25,15 @@ class ArenaTier : public Tier {
   void Start();
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
+  std::byte* TryAllocate(size_t bytes) override;
   void Free(std::byte* memory, size_t bytes) override;
   TierStats Stats() const override;
   size_t ResidentBytes() const override;
-  // True if the memory lies in this tier. Any thread.
-  bool Has(const std::byte* memory) const { return arena_->Has(memory); }
+  bool Has(const std::byte* memory) const override { return arena_->Has(memory); }
 
  protected:
-  absl::Status Refuse(size_t bytes, std::string_view why);
+  // Called with mutex_ held.
+  absl::Status FullError(size_t bytes, std::string_view why) const;
   void FreePages(size_t offset, size_t rounded);  // Called with mutex_ held.
   void StartTouching();
   void StopTouching();
@@ -50,6 +51,7 @@ class ArenaTier : public Tier {
   uint64_t refused_ = 0;
 
  private:
+  absl::StatusOr<std::byte*> Take(size_t bytes);
   bool StreamingPays();
   void TouchAhead();
   bool WantsPages() const;

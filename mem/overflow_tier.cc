@@ -20,6 +20,11 @@ absl::StatusOr<std::byte*> OverflowTier::Allocate(size_t bytes) {
   return ResourceExhausted("{}; {}", Message(memory.status()), Message(in_dram.status()));
 }
 
+std::byte* OverflowTier::TryAllocate(size_t bytes) {
+  std::byte* const memory = tier_->TryAllocate(bytes);
+  return memory == nullptr ? overflow_->TryAllocate(bytes) : memory;
+}
+
 void OverflowTier::Free(std::byte* memory, size_t bytes) {
   (overflow_->Has(memory) ? *overflow_ : *tier_).Free(memory, bytes);
 }

@@ -26,7 +26,11 @@ class OverflowTier final : public Tier {
   OverflowTier(std::unique_ptr<ArenaTier> tier, std::unique_ptr<ArenaTier> overflow);
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
+  std::byte* TryAllocate(size_t bytes) override;
   void Free(std::byte* memory, size_t bytes) override;
+  bool Has(const std::byte* memory) const override {
+    return tier_->Has(memory) || overflow_->Has(memory);
+  }
   // Returns the tier's figures, with its overflow's in the `overflow_` fields. `refused` counts the
   // allocations for which neither had room.
   TierStats Stats() const override;

@@ -409,10 +409,15 @@ std::string PersistentTier::PlaceOf(const std::byte* memory, size_t bytes) const
 absl::StatusOr<std::byte*> PersistentTier::Allocate(size_t bytes) {
   {
     const std::lock_guard lock(mutex_);
-    if (!broken_.ok()) return Refuse(bytes, Message(broken_));
+    if (!broken_.ok()) {
+      ++refused_;
+      return FullError(bytes, Message(broken_));
+    }
   }
   return ArenaTier::Allocate(bytes);
 }
+
+std::byte* PersistentTier::TryAllocate(size_t bytes) { return Allocate(bytes).value_or(nullptr); }
 
 void PersistentTier::Free(std::byte* memory, size_t bytes) {
   const std::lock_guard lock(mutex_);

@@ -104,6 +104,7 @@ class PersistentTier final : public ArenaTier {
   std::string PlaceOf(const std::byte* memory, size_t bytes) const;
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
+  std::byte* TryAllocate(size_t bytes) override;
   void Free(std::byte* memory, size_t bytes) override;
   PersistentTierStats CommitStats() const;
 

@@ -101,6 +101,7 @@ struct TierStats {
   size_t overflow_high_water_bytes = 0;  // The largest overflow_used_bytes so far.
 };
 
+class AgedTier;
 class Medium;
 class PersistentTier;
 
@@ -114,8 +115,13 @@ class Tier {
   // are 2 MiB or more. kResourceExhausted, which TierStats::refused counts, if the capacity does
   // not suffice.
   virtual absl::StatusOr<std::byte*> Allocate(size_t bytes) = 0;
-  // Frees memory that Allocate(bytes) returned.
+  // Returns memory as Allocate does, or nullptr if the capacity does not suffice. Does not count as
+  // refused: for callers that have another place for the memory.
+  virtual std::byte* TryAllocate(size_t bytes) = 0;
+  // Frees memory that Allocate(bytes) or TryAllocate(bytes) returned.
   virtual void Free(std::byte* memory, size_t bytes) = 0;
+  // True if the memory lies in this tier.
+  virtual bool Has(const std::byte* memory) const = 0;
   virtual TierStats Stats() const = 0;
   // Returns the DRAM that the tier occupies now, in bytes: touched anonymous memory, or the file's
   // pages in the page cache; 0 on DAX and on far nodes. Cost: 0.1 ms per GiB of a file, as it asks
@@ -124,6 +130,8 @@ class Tier {
 
   // Returns this tier if its memory outlives the process, else nullptr.
   virtual PersistentTier* persistent() { return nullptr; }
+  // Returns this tier if old rows move from it to another one, else nullptr.
+  virtual AgedTier* aged() { return nullptr; }
 
   // Returns the simulated medium that accesses are charged to (medium.h); nullptr for real memory.
   Medium* medium() const { return medium_; }

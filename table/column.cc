@@ -71,14 +71,18 @@ bool EachItem(const ColumnView& view, Put put) {
 }  // namespace
 
 Column::Column(Type type, const ChunkLayout& layout, mem::Tier* tier)
-    : type_(type), width_(StoredWidth(type, sizeof(ItemRef))), layout_(layout), tier_(tier) {
+    : type_(type),
+      width_(StoredWidth(type, sizeof(ItemRef))),
+      layout_(layout),
+      tier_(tier),
+      aged_(tier->aged()) {
   if (mem::PersistentTier* const persistent = tier->persistent()) {
     durable_ = std::make_unique<Durable>(persistent);
   }
 }
 
 Column::~Column() {
-  for (size_t i = 0; i < chunk_count_; ++i) tier_->Free(chunks_[i], layout_.Rows(i) * width_);
+  for (size_t i = 0; i < chunk_count_; ++i) tier_->Free(Chunk(i), ChunkBytes(i));
   for (size_t i = 0; i < block_count_; ++i) tier_->Free(blocks_[i].memory, blocks_[i].bytes);
 }
 
@@ -93,6 +97,9 @@ absl::StatusOr<std::byte*> Column::Take(size_t bytes, DurableList Durable::* lis
     }
   }
   bytes_.fetch_add(rounded, std::memory_order_relaxed);
+  if (aged_ != nullptr && aged_->older().Has(memory)) {
+    older_bytes_.fetch_add(rounded, std::memory_order_release);
+  }
   return memory;
 }
 
@@ -100,10 +107,9 @@ absl::Status Column::ReserveChunks(size_t rows) {
   while (layout_.BeginRow(chunk_count_) < rows) {
     // Sum cannot fail for lack of room for a checksum.
     if (durable_ != nullptr) TS_RETURN_IF_ERROR(durable_->sums.Reserve(chunk_count_ + 1));
-    TS_ASSIGN_OR_RETURN(std::byte * chunk,
-                        Take(layout_.Rows(chunk_count_) * width_, &Durable::chunks));
+    TS_ASSIGN_OR_RETURN(std::byte * chunk, Take(ChunkBytes(chunk_count_), &Durable::chunks));
     chunks_.Reserve(chunk_count_ + 1);
-    chunks_[chunk_count_++] = chunk;
+    chunks_[chunk_count_++].store(chunk, std::memory_order_relaxed);
   }
   return absl::OkStatus();
 }
@@ -265,6 +271,50 @@ void Column::EachItemRun(size_t begin_row, size_t end_row, Visit visit) const {
   if (!run.empty()) visit(run);
 }
 
+size_t Column::RecentBytes(size_t chunk, const mem::Tier* recent) const {
+  if (aged_ == nullptr || aged_->older().Has(Chunk(chunk))) return 0;
+  if (recent != nullptr && recent != &aged_->recent()) return 0;
+  return mem::Tier::RoundedBytes(ChunkBytes(chunk));
+}
+
+absl::StatusOr<std::byte*> Column::CopyToOlder(size_t chunk) const {
+  const size_t bytes = ChunkBytes(chunk);
+  // New rows go to the older tier when the recent one is full, so a move leaves room for them.
+  constexpr size_t kReservedShare = 32;
+  const mem::TierStats older = aged_->older().Stats();
+  const bool bounded = older.capacity_bytes != SIZE_MAX;
+  const size_t reserve = bounded ? older.capacity_bytes / kReservedShare : 0;
+  const size_t room = older.capacity_bytes - older.used_bytes;
+  std::byte* copy = nullptr;
+  if (room >= reserve && room - reserve >= mem::Tier::RoundedBytes(bytes)) {
+    copy = aged_->older().TryAllocate(bytes);
+  }
+  if (copy == nullptr) {
+    return ResourceExhausted(
+        "tier {}: no room for {} bytes of old rows: {} of {} bytes used, and "
+        "{} are for new rows",
+        older.name, bytes, older.used_bytes, older.capacity_bytes, reserve);
+  }
+  if (aged_->older().Streams(bytes)) {
+    mem::CopyStreaming(copy, Chunk(chunk), bytes);
+    mem::DrainStreaming();
+  } else {
+    std::memcpy(copy, Chunk(chunk), bytes);
+  }
+  return copy;
+}
+
+ReplacedMemory::Piece Column::Replace(size_t chunk, std::byte* copy) {
+  const size_t bytes = ChunkBytes(chunk);
+  older_bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_release);
+  // Release: see Chunk.
+  return {&aged_->recent(), chunks_[chunk].exchange(copy, std::memory_order_acq_rel), bytes};
+}
+
+void Column::DropCopy(size_t chunk, std::byte* copy) const {
+  aged_->older().Free(copy, ChunkBytes(chunk));
+}
+
 // Checksums are computed from the tier's memory, right after it was written, when it is still in
 // the processor's cache. A chunk's checksum goes to the list with the chunk's last row. Until then
 // it is in each root, and describes only the rows of that commit: later rows may have reached the
@@ -327,9 +377,10 @@ absl::Status Column::Load(RecordReader& record, size_t rows) {
   }
   chunks_.Reserve(chunks);
   for (; chunk_count_ < chunks; ++chunk_count_) {
-    const size_t bytes = layout_.Rows(chunk_count_) * width_;
-    TS_ASSIGN_OR_RETURN(chunks_[chunk_count_],
+    const size_t bytes = ChunkBytes(chunk_count_);
+    TS_ASSIGN_OR_RETURN(std::byte * chunk,
                         durable_->tier->Find(OffsetOfWord(durable_->chunks[chunk_count_]), bytes));
+    chunks_[chunk_count_].store(chunk, std::memory_order_relaxed);
     bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
   }
   return type_ == Type::kList ? LoadBlocks(rows) : absl::OkStatus();

@@ -13,7 +13,13 @@
 // of each chunk. It is restored from a record of about 100 bytes and its table's row count; see
 // durable_tables.h.
 //
-// Threads: one writer. Readers see rows below the row count that their table published.
+// In an aged tier (mem/aged_tier.h), full chunks move to the older tier: a copy takes the place of
+// the chunk, at another address. The values of a list column stay where they were written; only
+// their places move.
+//
+// Threads: one writer, and one thread that moves chunks. Readers see rows below the row count that
+// their table published. A reader may see a chunk before or after its move, which have the same
+// bytes.
 
 #include <atomic>
 #include <cstddef>
@@ -24,11 +30,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
+#include "mem/aged_tier.h"
 #include "mem/tier.h"
 #include "table/batch.h"
 #include "table/chunk_layout.h"
 #include "table/durable_list.h"
 #include "table/record.h"
+#include "table/replaced_memory.h"
 #include "table/schema.h"
 #include "table/stable_array.h"
 #include "table/symbols.h"
@@ -62,7 +70,7 @@ class Column {
 
   // Returns the first `rows` elements of an existing chunk.
   std::span<const std::byte> Elements(size_t chunk, size_t rows) const {
-    return {chunks_[chunk], rows * width_};
+    return {Chunk(chunk), rows * width_};
   }
   // Returns the element of a written row.
   const std::byte* Element(size_t row) const { return Place(row); }
@@ -71,6 +79,27 @@ class Column {
   // Returns the bytes allocated from the tier, as rounded by the tier. Any thread may call it.
   // Readers infer nothing else from the count, so relaxed order is enough.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+  // ---- In an aged tier. For one thread at a time, which may be another one than the writer. The
+  // rows of the chunk must all be published.
+
+  // Returns the bytes of a chunk that is in the recent tier, as allocated; 0 if it has moved, was
+  // allocated in the older tier, or if the column's tier is not aged. `recent`: counts only if that
+  // is the recent tier; nullptr: any.
+  size_t RecentBytes(size_t chunk, const mem::Tier* recent = nullptr) const;
+  // Copies such a chunk into the older tier. kResourceExhausted if that has no room for it, or less
+  // than 1/32 of its capacity would be left for new rows. Cost: reads and
+  // writes the chunk once; waits for the older tier's file if that is on a disk.
+  absl::StatusOr<std::byte*> CopyToOlder(size_t chunk) const;
+  // Puts the copy into the chunk's place, and returns the replaced memory. Readers may still use
+  // it: the caller frees it later.
+  ReplacedMemory::Piece Replace(size_t chunk, std::byte* copy);
+  // Frees a copy that does not take its chunk's place.
+  void DropCopy(size_t chunk, std::byte* copy) const;
+  // Returns the bytes in the older tier, as rounded by that. Any thread.
+  // Load it before bytes(), which is not smaller then: the acquire pairs with a release in Take,
+  // after bytes_ has grown.
+  size_t older_bytes() const { return older_bytes_.load(std::memory_order_acquire); }
 
   // ---- In a persistent tier. For the writer only.
 
@@ -119,6 +148,10 @@ class Column {
     Sums last;           // Checksums of the written rows of the next chunk.
   };
 
+  // The acquire load pairs with the release store of Replace: who sees the copy's address sees its
+  // bytes. The address that the writer stores is published with the table's row count.
+  std::byte* Chunk(size_t chunk) const { return chunks_[chunk].load(std::memory_order_acquire); }
+  size_t ChunkBytes(size_t chunk) const { return layout_.Rows(chunk) * width_; }
   ItemRef RefOf(size_t row) const;
   absl::Status AddBlock(size_t bytes);
   absl::Status LoadBlocks(size_t rows);
@@ -128,7 +161,7 @@ class Column {
   void EachItemRun(size_t begin_row, size_t end_row, Visit visit) const;
   std::byte* Place(size_t row) const {
     const size_t chunk = layout_.NumberOf(row);
-    return chunks_[chunk] + (row - layout_.BeginRow(chunk)) * width_;
+    return Chunk(chunk) + (row - layout_.BeginRow(chunk)) * width_;
   }
   absl::Status ReserveChunks(size_t rows);
   absl::Status ReserveItems(const ColumnView& view);
@@ -142,11 +175,13 @@ class Column {
   const size_t width_;
   const ChunkLayout layout_;
   mem::Tier* const tier_;
-  std::atomic<size_t> bytes_ = 0;  // Only the writer stores.
+  mem::AgedTier* const aged_;            // `tier_` if its old rows move; else nullptr.
+  std::atomic<size_t> bytes_ = 0;        // Only the writer stores.
+  std::atomic<size_t> older_bytes_ = 0;  // Of `bytes_`, those in the older tier.
 
   std::unique_ptr<Durable> durable_;  // nullptr: the tier does not outlive the process.
 
-  StableArray<std::byte*> chunks_;
+  StableArray<std::atomic<std::byte*>> chunks_;
   size_t chunk_count_ = 0;
 
   // For list columns. Values are written to block `block_` from `block_used_` on; later blocks are

@@ -63,7 +63,8 @@ struct PostingRun {
 };
 
 // Compares postings by time. It has the base of their coarse times, and the column of their exact
-// times. Cheap to copy, reentrant, valid while the table exists.
+// times. Cheap to copy, reentrant, valid while a snapshot of the table is held that was taken
+// before.
 class PostingTimes {
  public:
   // The base while all times so far are null. With this base, every coarse time is 0.

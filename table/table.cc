@@ -15,6 +15,7 @@
 #include "table/joined_snapshots.h"
 #include "table/keyed_table.h"
 #include "table/record.h"
+#include "table/replaced_memory.h"
 
 namespace tickstack {
 namespace {
@@ -136,7 +137,9 @@ struct Table::Impl {
       return;
     }
     for (size_t i = 0; i < schema.columns.size(); ++i) {
-      columns.emplace_back(schema.columns[i].type, layout, placement.OfColumn(i));
+      mem::Tier* const tier = placement.OfColumn(i);
+      columns.emplace_back(schema.columns[i].type, layout, tier);
+      if (tier->aged() != nullptr && moved == nullptr) moved = std::make_unique<ReplacedMemory>();
     }
     time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
     if (indexed < 0) return;
@@ -145,6 +148,8 @@ struct Table::Impl {
   }
 
   absl::Status Append(const BatchView& batch);
+  std::optional<AgedChunk> FindRecent(size_t begin, size_t end, const mem::Tier* recent) const;
+  absl::StatusOr<size_t> MoveToOlder(size_t chunk);
   void Save(ByteBuffer& root, bool whole_index);
   absl::Status LoadRows(RecordReader& root, size_t loaded, WorkerPool& workers);
   absl::Status VerifyColumns(size_t loaded, WorkerPool& workers) const;
@@ -167,6 +172,8 @@ struct Table::Impl {
   int indexed = -1;
   int time = -1;
   ChunkTimes chunk_times;  // The chunks' bounds of the column `time`.
+  // Chunks that copies in an older tier have replaced; nullptr if no column is in an aged tier.
+  std::unique_ptr<ReplacedMemory> moved;
   // The tier of all of the table, if that is a persistent one.
   mem::PersistentTier* persistent = nullptr;
   size_t saved_rows = 0;  // Rows that Save flushed. Writer only.
@@ -283,6 +290,46 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
   return absl::OkStatus();
 }
 
+std::optional<Table::AgedChunk> Table::Impl::FindRecent(size_t begin, size_t end,
+                                                        const mem::Tier* recent) const {
+  for (size_t chunk = begin; chunk < end; ++chunk) {
+    size_t bytes = 0;
+    for (const Column& column : columns) bytes += column.RecentBytes(chunk, recent);
+    if (bytes == 0) continue;
+    AgedChunk found{chunk, layout.Rows(chunk), bytes, std::nullopt};
+    if (time >= 0 && columns[static_cast<size_t>(time)].type() == Type::kTimestamp) {
+      found.newest_ns = chunk_times.Of(chunk).max_ns;
+    }
+    return found;
+  }
+  return std::nullopt;
+}
+
+// Copies all columns before it replaces any, so that a full tier changes nothing.
+absl::StatusOr<size_t> Table::Impl::MoveToOlder(size_t chunk) {
+  std::vector<std::byte*> copies(columns.size(), nullptr);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].RecentBytes(chunk) == 0) continue;
+    absl::StatusOr<std::byte*> copy = columns[i].CopyToOlder(chunk);
+    if (!copy.ok()) {
+      for (size_t j = 0; j < i; ++j) {
+        if (copies[j] != nullptr) columns[j].DropCopy(chunk, copies[j]);
+      }
+      return Annotate(copy.status(), fmt::format("table {}", schema.table));
+    }
+    copies[i] = *copy;
+  }
+  std::vector<ReplacedMemory::Piece> pieces;
+  size_t bytes = 0;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (copies[i] == nullptr) continue;
+    bytes += columns[i].RecentBytes(chunk);
+    pieces.push_back(columns[i].Replace(chunk, copies[i]));
+  }
+  moved->Replace(std::move(pieces));
+  return bytes;
+}
+
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(Schema schema, SymbolTable* symbols,
                                                      const TablePlacement& placement,
                                                      const TableOptions& options) {
@@ -380,6 +427,11 @@ void Table::Save(ByteBuffer& root, bool whole_index) { impl_->Save(root, whole_i
 
 Snapshot Table::TakeSnapshot() const {
   const std::shared_ptr<const Table> self = shared_from_this();
+  if (impl_->moved != nullptr) {
+    // The lease comes first: chunks that are read later may be those of the lease or newer ones.
+    std::shared_ptr<const void> lease = impl_->moved->Take();
+    return Snapshot(self, rows(), std::move(lease));
+  }
   if (impl_->keyed == nullptr) return Snapshot(self, rows());
   return Snapshot(self, impl_->keyed->Pin(self));
 }
@@ -402,6 +454,27 @@ size_t Table::column_bytes(size_t column) const {
 size_t Table::index_bytes() const {
   if (impl_->keyed != nullptr) return impl_->keyed->index_bytes();
   return impl_->index == nullptr ? 0 : impl_->index->bytes();
+}
+
+size_t Table::older_bytes(size_t column) const {
+  TS_CHECK(column < schema().columns.size());
+  return impl_->keyed != nullptr ? 0 : impl_->columns[column].older_bytes();
+}
+size_t Table::full_chunks() const {
+  const size_t published = rows();
+  const size_t chunks = impl_->layout.Chunks(published);
+  if (impl_->moved == nullptr || chunks == 0) return 0;
+  return impl_->layout.ChunkOf(published - 1).end_row == published ? chunks : chunks - 1;
+}
+std::optional<Table::AgedChunk> Table::FindRecent(size_t begin, const mem::Tier* recent) const {
+  return impl_->FindRecent(begin, full_chunks(), recent);
+}
+absl::StatusOr<size_t> Table::MoveToOlder(size_t chunk) const {
+  TS_CHECK(chunk < full_chunks());
+  return impl_->MoveToOlder(chunk);
+}
+size_t Table::WaitingBytes(const mem::Tier* recent) const {
+  return impl_->moved == nullptr ? 0 : impl_->moved->WaitingBytes(recent);
 }
 
 Snapshot Snapshot::Join(std::vector<Snapshot> parts) {

@@ -5,9 +5,10 @@
 // replaces blocks of rows (keyed_table.h). The following applies to tables without a key.
 //
 // All columns of a table have the same ChunkLayout, so a row has the same place in all of them. A
-// column never moves or copies itself. The writer fills bytes beyond the published row count, then
-// publishes the new count with one release-store. A reader loads the count once (acquire) and sees
-// exactly the rows below it.
+// column that grows never moves or copies itself. The writer fills bytes beyond the published row
+// count, then publishes the new count with one release-store. A reader loads the count once
+// (acquire) and sees exactly the rows below it. Only old chunks move, if the placement says so, to
+// another tier: MoveToOlder.
 
 #include <atomic>
 #include <cstddef>
@@ -48,8 +49,10 @@ class Table;
 //   Snapshot::Join({frozen->TakeSnapshot(), table->TakeSnapshot()})
 class Snapshot {
  public:
-  Snapshot(std::shared_ptr<const Table> table, size_t rows)
-      : table_(std::move(table)), rows_(rows) {}
+  // `lease` keeps memory that the rows may be read from.
+  Snapshot(std::shared_ptr<const Table> table, size_t rows,
+           std::shared_ptr<const void> lease = nullptr)
+      : table_(std::move(table)), rows_(rows), lease_(std::move(lease)) {}
   // A snapshot of a keyed table.
   Snapshot(std::shared_ptr<const Table> table, std::shared_ptr<const BlockView> view)
       : table_(std::move(table)), rows_(view->rows()), view_(std::move(view)) {}
@@ -100,6 +103,9 @@ class Snapshot {
   size_t rows_;
   std::shared_ptr<const BlockView> view_;          // nullptr if the table has no key.
   std::shared_ptr<const JoinedSnapshots> joined_;  // nullptr if it is one table.
+  // Keeps chunks whose copies took their place since the snapshot was taken (replaced_memory.h);
+  // nullptr if the table's rows do not move.
+  std::shared_ptr<const void> lease_;
 };
 
 // The tiers of a table's parts. Each tier must outlive the table.
@@ -175,6 +181,30 @@ class Table : public std::enable_shared_from_this<Table> {
   size_t bytes() const;  // Sum for all columns and the index.
   size_t column_bytes(size_t column) const;
   size_t index_bytes() const;  // 0 without an index.
+  // Returns those of a column's bytes that are in the older tier of its aged tier.
+  size_t older_bytes(size_t column) const;
+
+  // ---- In an aged tier (mem/aged_tier.h): full chunks move to the older tier, while others append
+  // and read. The rows, their order and their numbers stay the same. Any thread, one at a time.
+
+  struct AgedChunk {
+    size_t chunk;
+    size_t rows;
+    size_t recent_bytes;               // What a move frees in recent tiers.
+    std::optional<int64_t> newest_ns;  // Newest `time` in it, if that is a timestamp.
+  };
+  // Returns the oldest full chunk that has bytes in `recent`, or in any recent tier if that is
+  // nullptr, from chunk `begin` on; nullopt if there is none. Cost: one look per chunk and column.
+  std::optional<AgedChunk> FindRecent(size_t begin, const mem::Tier* recent = nullptr) const;
+  // Returns the number of full chunks.
+  size_t full_chunks() const;
+  // Moves a chunk that FindRecent returned, in all columns. Returns the bytes that become free in
+  // recent tiers, once no snapshot is held that was taken before. kResourceExhausted if the older
+  // tier has no room (Column::CopyToOlder); nothing has changed then. Cost: copies the chunk.
+  absl::StatusOr<size_t> MoveToOlder(size_t chunk) const;
+  // Returns the bytes of a recent tier that moved and wait for snapshots that were taken before.
+  // Any thread.
+  size_t WaitingBytes(const mem::Tier* recent) const;
 
   // ---- In a persistent tier; durable_tables.h has the overview. Writer thread only.
 

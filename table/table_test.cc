@@ -371,7 +371,9 @@ class FailingTier final : public mem::Tier {
     if (allowed_-- == 0) return ResourceExhausted("full by design");
     return inner_->Allocate(bytes);
   }
+  std::byte* TryAllocate(size_t bytes) override { return Allocate(bytes).value_or(nullptr); }
   void Free(std::byte* memory, size_t bytes) override { inner_->Free(memory, bytes); }
+  bool Has(const std::byte* memory) const override { return inner_->Has(memory); }
   mem::TierStats Stats() const override { return inner_->Stats(); }
   size_t ResidentBytes() const override { return 0; }
   void FailAfter(int allocations) { allowed_ = allocations; }
