@@ -237,6 +237,10 @@ TEST(StackConfig, ReadsTheExamples) {
     EXPECT_EQ(hybrid->rdbs[0].placement.TierOfColumn("quote", "time"), "dram");
     EXPECT_EQ(hybrid->rdbs[0].placement.TierOfIndex("quote"), "dram");
   }
+  const absl::StatusOr<StackConfig> aged = LoadStackConfig("examples/aged.toml");
+  ASSERT_TRUE(aged.ok()) << aged.status();
+  EXPECT_THAT(aged->warnings, ElementsAre());
+  EXPECT_EQ(aged->rdbs[0].placement.age()->tier, "older");
   const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
   ASSERT_TRUE(stack.ok()) << stack.status();
   const StackConfig bare =

@@ -271,9 +271,73 @@ std::string TierNames(const std::vector<rdb::TierConfig>& tiers) {
   return names;
 }
 
+constexpr std::string_view kThen = "then", kOlderThan = "older_than_minutes";
+
+// Reads where rows go when they are old. An empty tier for one RDB means that its rows stay, whatever
+// the stack says.
+absl::Status ReadAge(const Layers& placement, const std::vector<Schema>* schemas,
+                     rdb::RdbMainOptions& options) {
+  constexpr int64_t kNsPerMinute = 60 * kNsPerSecond;
+  constexpr int kMinutesMax = 7 * 24 * 60;
+  std::string tier;
+  int minutes = 0;
+  TS_RETURN_IF_ERROR(placement.Of(kThen).Read(kThen, &tier));
+  TS_RETURN_IF_ERROR(placement.Of(kOlderThan).Read(kOlderThan, &minutes, 1, kMinutesMax));
+  if (placement.Has(kThen) != placement.Has(kOlderThan)) {
+    const std::string_view found = placement.Has(kThen) ? kThen : kOlderThan;
+    return placement.ErrorAt(found == kThen ? kOlderThan : kThen,
+                             fmt::format("{} needs it, found none", found), found);
+  }
+  if (!placement.Has(kThen) || tier.empty()) return absl::OkStatus();
+  if (schemas != nullptr && std::ranges::find(*schemas, kThen, &Schema::table) != schemas->end()) {
+    return placement.ErrorAt(kThen, fmt::format("a table has this name as well: place its columns "
+                                                "one by one, \"{}.time\" ...",
+                                                kThen));
+  }
+  const rdb::TierConfig* const older = Find(options.tiers, tier);
+  if (older == nullptr) {
+    return placement.ErrorAt(kThen, fmt::format("expected one of the tiers {}, found \"{}\"",
+                                                TierNames(options.tiers), tier));
+  }
+  if (older->options.kind == TierKind::kPersistent) {
+    return placement.ErrorAt(
+        kThen, fmt::format("tier {} is persistent, which holds whole tables: expected a tier of "
+                           "kind filesystem, numa or dram",
+                           tier));
+  }
+  options.placement.SetAge({tier, minutes * kNsPerMinute});
+  return absl::OkStatus();
+}
+
+// Checks that an age rule moves something, and that nothing that moves is simulated: readers charge
+// a column as one medium.
+absl::Status CheckAge(const Layers& placement, const rdb::RdbMainOptions& options) {
+  const rdb::PlacementRules& rules = options.placement;
+  if (!rules.age()) return absl::OkStatus();
+  bool moves = false;
+  for (const rdb::TierConfig& tier : options.tiers) {
+    const std::string& name = tier.options.name;
+    if (!rules.HoldsRows(name)) continue;
+    if (tier.options.kind == TierKind::kSimulate) {
+      return placement.ErrorAt(
+          kThen, fmt::format("tier {} is SIMULATED, and a column is charged as one medium: "
+                             "expected tiers of real memory, or no {}",
+                             name, kThen));
+    }
+    moves |= name != rules.age()->tier && tier.options.kind != TierKind::kPersistent;
+  }
+  if (moves) return absl::OkStatus();
+  return placement.ErrorAt(
+      kThen, fmt::format("no rows can move to tier {}: expected rows in another tier that is not "
+                         "persistent",
+                         rules.age()->tier));
+}
+
 absl::Status ReadPlacement(const Layers& placement, const std::vector<Schema>* schemas,
                            rdb::RdbMainOptions& options) {
+  TS_RETURN_IF_ERROR(ReadAge(placement, schemas, options));
   for (const std::string& key : placement.Keys()) {
+    if (key == kThen || key == kOlderThan) continue;
     const ConfigTable& table = placement.Of(key);
     if (table.Table(key).ok()) {  // `quote.time = "dram"` without quotes.
       return placement.ErrorAt(
@@ -413,6 +477,7 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
   TS_RETURN_IF_ERROR(ReadAllTiers(tiers, options.tiers));
   TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
   TS_RETURN_IF_ERROR(ReadPlacement(placement, schemas, options));
+  TS_RETURN_IF_ERROR(CheckAge(placement, options));
   TS_RETURN_IF_ERROR(CheckSimulated(placement, options));
   TS_RETURN_IF_ERROR(PersistentCheck(placement, schemas, options).Check());
   TS_ASSIGN_OR_RETURN(const ConfigTable own, rdb.Table("tier"));

@@ -177,6 +177,80 @@ quote = "dram"
   EXPECT_TRUE(config.warnings.empty());
 }
 
+TEST(TierConfig, ReadsWhereOldRowsGo) {
+  const StackConfig config = Parsed(R"([tickerplant]
+[tier.files]
+kind = "filesystem"
+path = "/x"
+size = "1GiB"
+[placement]
+then = "files"
+older_than_minutes = 30
+[[rdb]]
+name = "one"
+[[rdb]]
+name = "two"
+port = 5012
+[rdb.placement]
+older_than_minutes = 5
+)");
+  const auto age_of = [&](size_t rdb) { return *config.rdbs[rdb].placement.age(); };
+  EXPECT_EQ(age_of(0).tier, "files");
+  EXPECT_EQ(age_of(0).older_than_ns, 30 * 60 * kNsPerSecond);
+  EXPECT_EQ(age_of(1).older_than_ns, 5 * 60 * kNsPerSecond);
+  EXPECT_TRUE(config.rdbs[0].placement.HoldsRows("files"));
+  EXPECT_TRUE(config.rdbs[0].placement.HoldsRows("dram"));
+  EXPECT_TRUE(config.warnings.empty());
+  EXPECT_FALSE(Parsed(File("")).rdbs[0].placement.age().has_value());
+  // An rdb may keep its rows although the stack moves those of others.
+  const StackConfig stays = Parsed(R"([tickerplant]
+[tier.files]
+kind = "filesystem"
+path = "/x"
+size = "1GiB"
+[placement]
+then = "files"
+older_than_minutes = 30
+[[rdb]]
+name = "moves"
+[[rdb]]
+name = "stays"
+port = 5012
+[rdb.placement]
+then = ""
+)");
+  EXPECT_TRUE(stays.rdbs[0].placement.age().has_value());
+  EXPECT_FALSE(stays.rdbs[1].placement.age().has_value());
+}
+
+TEST(TierConfig, SaysWhyOldRowsCannotMove) {
+  const std::string at = "s.toml:4:8: rdb[0].placement.",
+                    at_table = "s.toml:3:1: rdb[0].placement.";
+  EXPECT_EQ(PlacementError("then = 'f'"),
+            at_table + "older_than_minutes: then needs it, found none");
+  EXPECT_EQ(PlacementError("older_than_minutes = 5"),
+            at_table + "then: older_than_minutes needs it, found none");
+  const std::string minutes = "\nolder_than_minutes = 5";
+  EXPECT_EQ(PlacementError("then = 'x'" + minutes),
+            at + "then: expected one of the tiers dram, d, f, p, q, found \"x\"");
+  EXPECT_EQ(PlacementError("then = 'p'" + minutes),
+            at + "then: tier p is persistent, which holds whole tables: expected a tier of kind "
+                 "filesystem, numa or dram");
+  EXPECT_EQ(PlacementError("then = 'f'\ndefault = 'f'" + minutes),
+            at + "then: no rows can move to tier f: expected rows in another tier that is not "
+                 "persistent");
+  EXPECT_EQ(PlacementError("then = 'f'" + minutes, "[tables]\nthen = 'sym s'"),
+            at + "then: a table has this name as well: place its columns one by one, "
+                 "\"then.time\" ...");
+  EXPECT_EQ(
+      PlacementError("then = 'f'\ndefault = 's'" + minutes, "s = {kind='simulate', model='cxl'}"),
+      at + "then: tier s is SIMULATED, and a column is charged as one medium: expected tiers "
+           "of real memory, or no then");
+  EXPECT_EQ(PlacementError("older_than_minutes = 0\nthen = 'f'"),
+            "s.toml:4:22: rdb[0].placement.older_than_minutes: expected an integer from 1 to "
+            "10080, found integer 0");
+}
+
 TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
   // Each row: the tier's keys from line 4 on, and the error.
   const std::string at = "s.toml:4: rdb[0].tier.t.", at5 = "s.toml:5: rdb[0].tier.t.",

@@ -45,6 +45,8 @@ std::string_view NameOf(Fit fit) {
       return "overflows";
     case Fit::kTooSmall:
       return "too_small";
+    case Fit::kPassesOn:
+      return "passes_on";
     case Fit::kUnlimited:
       break;
   }
@@ -68,6 +70,9 @@ std::string TextOf(const TierVerdict& verdict, const mem::TierOptions& options) 
                          options.name, BytesText(options.overflow_bytes), figures());
     case Fit::kTooSmall:
       return fmt::format("tier {} is too small, rows will be refused: {}", options.name, figures());
+    case Fit::kPassesOn:
+      return fmt::format("tier {} passes its rows on when they are old or it is nearly full",
+                         options.name);
     case Fit::kUnlimited:
       break;
   }

@@ -16,6 +16,7 @@ enum class Fit : uint8_t {
   kNearlyFull,  // Fits, but a running rdb warns: more than 80 % of the capacity.
   kOverflows,   // Fits with the tier's overflow.
   kTooSmall,
+  kPassesOn,   // What does not fit goes to the tier of older rows.
   kUnlimited,  // The configuration sets no limit.
 };
 

@@ -40,9 +40,14 @@ struct TierReport {
   mem::TierStats found;              // Valid if status is OK.
   std::optional<size_t> free_bytes;  // Free bytes of the file system, for a file kind.
   absl::Status status;
-  size_t bytes = 0;  // Bytes of the tables' rows.
+  size_t bytes = 0;        // Bytes of the tables' rows.
+  bool passes_on = false;  // Old rows, and what does not fit, go to another tier.
 
-  TierVerdict verdict() const { return JudgeTier(options, bytes); }
+  TierVerdict verdict() const {
+    TierVerdict verdict = JudgeTier(options, bytes);
+    if (passes_on) verdict.fit = Fit::kPassesOn;
+    return verdict;
+  }
 };
 
 // A column, or the index of a table.
@@ -51,7 +56,12 @@ struct PartReport {
   std::string column;
   std::string type;  // As in `[tables]`; empty for an index.
   std::string tier;
+  std::string then;  // The tier that has its old rows; empty: they do not move.
   size_t bytes = 0;
+
+  // Returns the tier that needs room for the bytes of a whole day. The tier of recent rows is
+  // limited by its size, and passes the rest on.
+  const std::string& TierOfDay() const { return then.empty() ? tier : then; }
 };
 
 struct RdbReport {
@@ -148,23 +158,54 @@ absl::StatusOr<TableBytes> ScaledBytes(const Schema& schema, size_t rows, size_t
   return bytes;
 }
 
+// Returns the tier to which rows move from `tier`; empty if they stay.
+std::string OlderTierOf(std::string_view tier, const rdb::RdbMainOptions& rdb) {
+  const std::optional<rdb::AgeRule>& age = rdb.placement.age();
+  const auto config = std::ranges::find(rdb.tiers, tier, [](const rdb::TierConfig& each) {
+    return std::string_view(each.options.name);
+  });
+  const bool persistent =
+      config != rdb.tiers.end() && config->options.kind == mem::TierKind::kPersistent;
+  if (!age || age->tier == tier || persistent) return "";
+  return age->tier;
+}
+
 absl::Status AddTable(const Schema& schema, const rdb::RdbMainOptions& rdb, size_t rows,
                       RdbReport& report) {
   const rdb::PlacementRules& placement = rdb.placement;
   TS_ASSIGN_OR_RETURN(const TableBytes bytes, ScaledBytes(schema, rows, RowsPerChunk(schema, rdb)));
   report.rows.emplace_back(schema.table, rows);
+  // Rows of keyed tables and the values of nested columns stay where they are.
+  const auto moves = [&schema](const ColumnSpec& column) {
+    return schema.key_columns == 0 && column.type != Type::kList;
+  };
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnSpec& column = schema.columns[i];
     const std::string type(1, column.type == Type::kList ? '*' : LetterOf(column.type));
-    report.parts.push_back({schema.table, column.name, type,
-                            std::string(placement.TierOfColumn(schema.table, column.name)),
-                            bytes.columns[i]});
+    const std::string_view tier = placement.TierOfColumn(schema.table, column.name);
+    report.parts.push_back({schema.table, column.name, type, std::string(tier),
+                            moves(column) ? OlderTierOf(tier, rdb) : "", bytes.columns[i]});
   }
   if (HasIndex(schema)) {
-    report.parts.push_back(
-        {schema.table, "index", "", std::string(placement.TierOfIndex(schema.table)), bytes.index});
+    report.parts.push_back({schema.table, "index", "",
+                            std::string(placement.TierOfIndex(schema.table)), "", bytes.index});
   }
   return absl::OkStatus();
+}
+
+// Counts what does not fit into tiers that pass rows on, such as large indexes, for the tier of
+// older rows.
+void PassExcessOn(const rdb::RdbMainOptions& rdb, RdbReport& report) {
+  if (!rdb.placement.age()) return;
+  size_t excess = 0;
+  for (TierReport& tier : report.tiers) {
+    if (!tier.passes_on || tier.bytes <= tier.options.capacity_bytes) continue;
+    excess += tier.bytes - tier.options.capacity_bytes;
+    tier.bytes = tier.options.capacity_bytes;
+  }
+  for (TierReport& tier : report.tiers) {
+    if (tier.options.name == rdb.placement.age()->tier) tier.bytes += excess;
+  }
 }
 
 absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMainOptions& rdb,
@@ -185,10 +226,13 @@ absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMain
     added.options = tier.options;
     added.used = rdb.placement.Uses(tier.options.name);
     if (added.used) Probe(rdb.name, added);
+    added.passes_on =
+        rdb.placement.HoldsRows(tier.options.name) && !OlderTierOf(tier.options.name, rdb).empty();
     for (const PartReport& part : report.parts) {
-      if (part.tier == tier.options.name) added.bytes += part.bytes;
+      if (part.TierOfDay() == tier.options.name) added.bytes += part.bytes;
     }
   }
+  PassExcessOn(rdb, report);
   return report;
 }
 
@@ -235,6 +279,7 @@ Json JsonOf(const RdbReport& rdb) {
                                {"column", part.column},
                                {"type", part.type},
                                {"tier", part.tier},
+                               {"then", part.then.empty() ? Json() : Json(part.then)},
                                {"bytes", part.bytes}});
   }
   return json;
@@ -303,11 +348,16 @@ std::string TextOf(const RdbReport& rdb) {
   if (rdb.numa_node >= 0) text += fmt::format(", on NUMA node {}", rdb.numa_node);
   text += fmt::format("\n\n{}\n", TiersText(rdb.tiers));
   using Of = const PartReport&;
-  text += TextTable({{"table", Cells(rdb.parts, [](Of p) { return p.table; })},
-                     {"column", Cells(rdb.parts, [](Of p) { return p.column; })},
-                     {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
-                     {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })},
-                     {"takes", Cells(rdb.parts, [](Of p) { return BytesText(p.bytes); })}});
+  std::vector<std::pair<std::string, std::vector<std::string>>> columns = {
+      {"table", Cells(rdb.parts, [](Of p) { return p.table; })},
+      {"column", Cells(rdb.parts, [](Of p) { return p.column; })},
+      {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
+      {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })}};
+  if (std::ranges::any_of(rdb.parts, [](Of p) { return !p.then.empty(); })) {
+    columns.emplace_back("then", Cells(rdb.parts, [](Of p) { return p.then; }));
+  }
+  columns.emplace_back("takes", Cells(rdb.parts, [](Of p) { return BytesText(p.bytes); }));
+  text += TextTable(std::move(columns));
   text += fmt::format("\nIntermediate results of queries are in tier {}.\n", rdb.queries);
   for (const TierReport& tier : rdb.tiers) {
     if (tier.bytes > 0) text += fmt::format("Verdict: {}.\n", TextOf(tier.verdict(), tier.options));

@@ -171,6 +171,7 @@ void AddTiers(const TopAnswer& answer, const serve::HealthLimits& limits, StackF
   if (table == nullptr || !table->is_table()) return;
   const std::vector<serve::NamedNumber> capacity = serve::NumbersIn(*table, "tier", "capacity");
   const std::vector<serve::NamedNumber> refused = serve::NumbersIn(*table, "tier", "refused");
+  const std::vector<serve::NamedNumber> passes_on = serve::NumbersIn(*table, "tier", "passes_on");
   const auto number_of = [](const std::vector<serve::NamedNumber>& numbers,
                             const std::string& tier) {
     const auto at = std::ranges::find(numbers, tier, &serve::NamedNumber::name);
@@ -182,7 +183,8 @@ void AddTiers(const TopAnswer& answer, const serve::HealthLimits& limits, StackF
     const double bytes = number_of(capacity, used.name);
     if (bytes > 0 && std::isfinite(bytes)) tier.capacity_bytes = bytes;
     const double percent = 100 * used.number / tier.capacity_bytes.value_or(INFINITY);
-    if (percent > limits.tier_used_percent) {
+    // A tier that passes rows on to another one may be full.
+    if (percent > limits.tier_used_percent && number_of(passes_on, used.name) == 0) {
       out.problems.push_back(
           fmt::format("{}: tier {} is {:.0f} % full", tier.rdb, tier.tier, percent));
     }

@@ -50,9 +50,13 @@ std::optional<uint64_t> SizeOf(const toml::table& tier) {
   return std::nullopt;
 }
 
-void TakeSizes(const toml::table* tiers, StackFile& file) {
+// With a placement that moves old rows, only the tier to which they move limits the rows.
+void TakeSizes(const toml::table& root, StackFile& file) {
+  const toml::table* const tiers = root["tier"].as_table();
   if (tiers == nullptr) return;
+  const std::string older = root["placement"]["then"].value_or(std::string());
   for (const auto& [name, node] : *tiers) {
+    if (!older.empty() && name.str() != older) continue;
     const toml::table* const tier = node.as_table();
     const std::optional<uint64_t> size = tier == nullptr ? std::nullopt : SizeOf(*tier);
     if (!size) continue;
@@ -205,10 +209,10 @@ std::string SymbolWeights(const Profile& profile) {
 absl::StatusOr<StackFile> ReadStackFile(const std::string& path) {
   TS_ASSIGN_OR_RETURN(toml::table root, ParseFile(path));
   StackFile file;
-  TakeSizes(root["tier"].as_table(), file);
+  TakeSizes(root, file);
   for (toml::node& rdb : RdbsOf(root)) {
     ++file.rdbs;
-    if (toml::table* const table = rdb.as_table()) TakeSizes((*table)["tier"].as_table(), file);
+    if (toml::table* const table = rdb.as_table()) TakeSizes(*table, file);
   }
   return file;
 }

@@ -55,7 +55,7 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
 // What the plan needs to know about a stack's file.
 struct StackFile {
   int rdbs = 0;
-  uint64_t smallest_tier_bytes = 0;  // Smallest size of a tier; 0: no tier has a size.
+  uint64_t smallest_tier_bytes = 0;  // Smallest size of a tier that limits the rows; 0: none does.
 };
 absl::StatusOr<StackFile> ReadStackFile(const std::string& path);
 

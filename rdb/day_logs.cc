@@ -77,10 +77,11 @@ absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::
 
 absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& log,
                                                              std::span<const Schema> schemas,
-                                                             absl::FunctionRef<bool()> stop) {
+                                                             absl::FunctionRef<bool()> stop,
+                                                             mem::Tier* tier) {
   std::unique_ptr<LoggedDay> day(new LoggedDay);
-  day->rdb_ =
-      std::make_unique<Rdb>(RdbOptions(), Placement(day->tier_.get()), &SystemClock::Instance());
+  const Placement placement(tier == nullptr ? day->dram_.get() : tier);
+  day->rdb_ = std::make_unique<Rdb>(RdbOptions(), placement, &SystemClock::Instance());
   day->rdb_->OnSchemas(schemas);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::LogReplay> replay, wire::LogReplay::Open(log));
   auto progress = wire::LogReplay::Progress::kMore;
@@ -91,7 +92,8 @@ absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& 
   TS_RETURN_IF_ERROR(CheckEnd(log, day->rdb_->position().seq(), replay->torn_bytes()));
   const RdbCounters& counters = day->rdb_->counters();
   if (counters.rows_refused > 0) {
-    return ResourceExhausted("{}: memory does not hold {} of its rows", log,
+    return ResourceExhausted("{}: {} does not hold {} of its rows", log,
+                             tier == nullptr ? "memory" : "tier " + tier->Stats().name,
                              counters.rows_refused.load());
   }
   for (const auto& [table, rows] : day->rdb_->unknown_rows()) {

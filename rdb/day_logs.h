@@ -31,21 +31,22 @@ std::optional<DayLog> ParseDayLog(std::string_view path);
 // Returns all logs of that folder and name, in order of date. kNotFound if there is no such folder.
 absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::string_view name);
 
-// The tables of a day, replayed from its log into DRAM.
+// The tables of a day, replayed from its log.
 class LoggedDay {
  public:
-  // Replays the whole log. Asks `stop` several times per second, and returns kCancelled if it is
+  // Replays the whole log into `tier`, or into DRAM if that is nullptr. Asks `stop` several times per second, and returns kCancelled if it is
   // true. kDataLoss: the log is damaged. kResourceExhausted: not enough memory. kInvalidArgument:
   // it has rows of a table that `schemas` lack, or of other types; a partition with a part of a day
   // would prevent writing the rest. A torn tail, which no subscriber has seen, is the end.
   static absl::StatusOr<std::unique_ptr<LoggedDay>> Replay(const std::string& log,
                                                            std::span<const Schema> schemas,
-                                                           absl::FunctionRef<bool()> stop);
+                                                           absl::FunctionRef<bool()> stop,
+                                                           mem::Tier* tier = nullptr);
   std::vector<Snapshot> Tables() const;
 
  private:
   LoggedDay() = default;
-  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("past");
+  std::unique_ptr<mem::Tier> dram_ = mem::MakeDramTier("past");
   std::unique_ptr<Rdb> rdb_;
 };
 

@@ -321,8 +321,10 @@ DayLog EndOfDay::LogOf(int32_t date) const {
 
 absl::Status EndOfDay::WriteLog(const DayLog& log) {
   LogInfo("day from its log date={} log={}", FormatDate(log.date), log.path);
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<LoggedDay> day,
-                      LoggedDay::Replay(log.path, logs_->schemas, [this] { return stopping(); }));
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<LoggedDay> day,
+      LoggedDay::Replay(
+          log.path, logs_->schemas, [this] { return stopping(); }, rdb_->placement().OlderTier()));
   return WriteOrCheck(log.date, day->Tables(), "its log");
 }
 
@@ -366,8 +368,9 @@ void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stam
   AddBlocked({date, std::move(day), std::move(stamp), std::string(Message(why))});
 }
 
-// Leaves a past day for the next retry after a system call failed. Does not hold up other days: a
-// bad sector in one old log must not keep all later days in memory.
+// Leaves a past day for the next retry after a system call failed, or because there is no room for
+// it. Does not hold up other days: a bad sector in one old log must not keep all later days in
+// memory.
 void EndOfDay::Postpone(int32_t date, const absl::Status& why) {
   CountError("past day not written yet, trying again", date, why);
   AddBlocked({date, std::nullopt, /*stamp=*/"", std::string(Message(why))});
@@ -461,7 +464,7 @@ absl::Status EndOfDay::WritePastLogs() {
       Block(log.date, std::nullopt, stamp, WaitsForLog(written, {}, log.path));
     } else if (IsFinal(written)) {
       Block(log.date, std::nullopt, stamp, written);
-    } else if (absl::IsInternal(written)) {
+    } else if (absl::IsInternal(written) || absl::IsResourceExhausted(written)) {
       Postpone(log.date, written);
     } else {
       return Annotate(written, FormatDate(log.date));

@@ -48,7 +48,7 @@ std::string_view PlacementRules::TierOfIndex(std::string_view table) const {
 }
 
 bool PlacementRules::HoldsRows(std::string_view tier) const {
-  return TierOfTheRest() == tier ||
+  return TierOfTheRest() == tier || (age_ && age_->tier == tier) ||
          std::any_of(tiers_.begin(), tiers_.end(), [&](const auto& rule) {
            return rule.first != "query" && rule.second == tier;
          });
@@ -110,12 +110,32 @@ Placement::Placement(mem::Tier* everything) : tiers_({everything}) {
 Placement::Placement(PlacementRules rules, std::vector<mem::Tier*> tiers)
     : rules_(std::move(rules)), tiers_(std::move(tiers)) {
   for (const mem::Tier* tier : tiers_) names_.push_back(tier->Stats().name);
+  if (!rules_.age()) return;
+  mem::Tier* const older = Named(rules_.age()->tier);
+  for (size_t i = 0; i < tiers_.size(); ++i) {
+    mem::Tier* const tier = tiers_[i];
+    const bool moves =
+        tier != older && tier->persistent() == nullptr && rules_.HoldsRows(names_[i]);
+    if (moves) aged_.emplace(tier, std::make_shared<mem::AgedTier>(tier, older));
+  }
 }
 
 mem::Tier* Placement::Named(std::string_view tier) const {
   const auto at = std::find(names_.begin(), names_.end(), tier);
   TS_CHECK(at != names_.end());
   return tiers_[static_cast<size_t>(at - names_.begin())];
+}
+
+mem::Tier* Placement::NamedForRows(std::string_view tier) const {
+  mem::Tier* const named = Named(tier);
+  const auto aged = aged_.find(named);
+  return aged == aged_.end() ? named : aged->second.get();
+}
+
+std::vector<const mem::Tier*> Placement::RecentTiers() const {
+  std::vector<const mem::Tier*> recent;
+  for (const auto& [tier, aged] : aged_) recent.push_back(tier);
+  return recent;
 }
 
 bool Placement::IsDurable(std::string_view table) const {
@@ -126,11 +146,11 @@ bool Placement::IsDurable(std::string_view table) const {
 
 TablePlacement Placement::Of(const Schema& schema) const {
   TablePlacement placement;
-  placement.columns = Named(rules_.TierOfTheRest());
+  placement.columns = NamedForRows(rules_.TierOfTheRest());
   for (const ColumnSpec& column : schema.columns) {
-    placement.column.push_back(Named(rules_.TierOfColumn(schema.table, column.name)));
+    placement.column.push_back(NamedForRows(rules_.TierOfColumn(schema.table, column.name)));
   }
-  placement.index = Named(rules_.TierOfIndex(schema.table));
+  placement.index = NamedForRows(rules_.TierOfIndex(schema.table));
   return placement;
 }
 

@@ -305,6 +305,16 @@ void Rdb::DropDay(const EndedDay& day) {
   kept_.erase(gone.begin(), gone.end());
 }
 
+std::vector<std::shared_ptr<const Table>> Rdb::AllTables() const {
+  std::vector<std::shared_ptr<const Table>> tables;
+  const std::lock_guard lock(tables_mutex_);
+  for (const EndedDay& day : kept_) {
+    tables.insert(tables.end(), day.tables.begin(), day.tables.end());
+  }
+  for (const auto& [name, table] : tables_) tables.push_back(table);
+  return tables;
+}
+
 size_t Rdb::days_kept() const {
   const std::lock_guard lock(tables_mutex_);
   return kept_.size();

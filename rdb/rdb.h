@@ -66,6 +66,8 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> rows_refused{0};  // A tier or a table was full.
   // 1 if the tables lack rows of their log that were refused or could not be replayed.
   std::atomic<uint64_t> incomplete{0};
+  std::atomic<uint64_t> rows_moved{0};      // To the tier of older rows, by the mover.
+  std::atomic<uint64_t> moves_refused{0};   // Because that tier was full.
   std::atomic<uint64_t> upds_unknown{0};    // Upds of unannounced tables.
   std::atomic<uint64_t> messages_other{0};  // Neither upd nor end of day.
   std::atomic<uint64_t> days_ended{0};
@@ -144,6 +146,8 @@ class Rdb final : public wire::SubscribedState {
   // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
   // a kept day only if its keys contain a time, so that no key occurs twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
+  // Returns the tables of ended days that are still kept, in order of date, then those of today.
+  std::vector<std::shared_ptr<const Table>> AllTables() const;
   // Drops the tables of a kept day, which are in the database now. Later queries do not see them
   // here.
   void DropDay(const EndedDay& day);

@@ -71,6 +71,8 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       {"rows_known", load(counters.rows_known)},
       {"upds_refused", load(counters.upds_refused)},
       {"rows_refused", load(counters.rows_refused)},
+      {"rows_moved", load(counters.rows_moved)},
+      {"moves_refused", load(counters.moves_refused)},
       {"upds_unknown", load(counters.upds_unknown)},
       {"messages_other", load(counters.messages_other)},
       {"messages_missing", load(counters.messages_missing)},
@@ -117,7 +119,7 @@ int64_t LongOf(size_t bytes) {
 Value TierStats(const Rdb& rdb) {
   SymbolVector tier, kind, path, filesystem, nodes, model, figures;
   ByteBuffer capacity, used, high_water, refused, resident, dax, streaming, overflow_capacity,
-      overflow_used;
+      overflow_used, passes_on;
   for (const mem::Tier* each : rdb.placement().tiers()) {
     const mem::TierStats stats = each->Stats();
     tier.push_back(stats.name);
@@ -136,6 +138,7 @@ Value TierStats(const Rdb& rdb) {
     figures.push_back(stats.figures);
     overflow_capacity.AppendLittle(LongOf(stats.overflow_capacity_bytes));
     overflow_used.AppendLittle(LongOf(stats.overflow_used_bytes));
+    passes_on.AppendLittle(int64_t{rdb.placement().PassesOn(each) ? 1 : 0});
   }
   const auto symbols = [](SymbolVector& names) { return Value::Symbols(std::move(names)); };
   const auto longs = [](ByteBuffer& bytes) { return Value::Vector(Type::kLong, std::move(bytes)); };
@@ -145,23 +148,27 @@ Value TierStats(const Rdb& rdb) {
   return Value::Table(
       {"tier", "kind", "capacity", "used", "high_water", "refused", "resident", "path",
        "filesystem", "dax", "nodes", "streaming", "model", "figures", "overflow_capacity",
-       "overflow_used"},
+       "overflow_used", "passes_on"},
       {symbols(tier), symbols(kind), longs(capacity), longs(used), longs(high_water),
        longs(refused), longs(resident), symbols(path), symbols(filesystem), flags(dax),
        symbols(nodes), flags(streaming), symbols(model), symbols(figures), longs(overflow_capacity),
-       longs(overflow_used)});
+       longs(overflow_used), longs(passes_on)});
 }
 
-// Calls visit(part, tier, bytes) for each column of a table, and for its index if it has one.
+// Calls visit(part, tier, bytes, is_older) for each column of a table, and for its index if it has
+// one. A column with rows in the tier of older rows is visited for that tier as well.
 template <typename Visit>
 void EachPart(const Table& table, const PlacementRules& rules, Visit visit) {
   const Schema& schema = table.schema();
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const std::string& column = schema.columns[i].name;
-    visit(column, rules.TierOfColumn(schema.table, column), table.column_bytes(i));
+    const size_t older = table.older_bytes(i);
+    visit(column, rules.TierOfColumn(schema.table, column), table.column_bytes(i) - older,
+          /*is_older=*/false);
+    if (older > 0) visit(column, rules.age()->tier, older, /*is_older=*/true);
   }
   if (table.has_index()) {
-    visit("index", rules.TierOfIndex(schema.table), table.index_bytes());
+    visit("index", rules.TierOfIndex(schema.table), table.index_bytes(), /*is_older=*/false);
   }
 }
 
@@ -172,7 +179,7 @@ Value TiersOfAll(const Rdb& rdb) {
     const std::optional<Snapshot> snapshot = rdb.FindTable(name);
     if (!snapshot) continue;
     EachPart(snapshot->table(), rdb.placement().rules(),
-             [&](std::string_view column, std::string_view tier, size_t taken) {
+             [&](std::string_view column, std::string_view tier, size_t taken, bool) {
                tables.push_back(name);
                columns.push_back(column);
                tiers.push_back(tier);
@@ -190,7 +197,8 @@ absl::StatusOr<Value> TiersOf(const Rdb& rdb, std::string_view table) {
   if (!snapshot) return NotFound("{}: no table has this name", table);
   SymbolVector columns, tiers;
   EachPart(snapshot->table(), rdb.placement().rules(),
-           [&](std::string_view column, std::string_view tier, size_t) {
+           [&](std::string_view column, std::string_view tier, size_t, bool is_older) {
+             if (is_older) return;
              columns.push_back(column);
              tiers.push_back(tier);
            });

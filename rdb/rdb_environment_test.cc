@@ -132,6 +132,7 @@ TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {
   EXPECT_EQ(*tiers.FindColumn("refused"), Value::Longs({0, 0}));
   EXPECT_EQ(*tiers.FindColumn("overflow_capacity"), Value::Longs({0, 0}));
   EXPECT_EQ(*tiers.FindColumn("overflow_used"), Value::Longs({0, 0}));
+  EXPECT_EQ(*tiers.FindColumn("passes_on"), Value::Longs({0, 0}));
   EXPECT_EQ(*tiers.FindColumn("path"), Value::Symbols({"", ""}));
   EXPECT_EQ(*tiers.FindColumn("model"), Value::Symbols({"", ""}));
   EXPECT_EQ(tiers.FindColumn("dax")->type(), Type::kBoolean);

@@ -24,6 +24,7 @@
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
 #include "rdb/rdb_metrics.h"
+#include "rdb/row_mover.h"
 #include "rdb/succession.h"
 #include "rdb/tier_watch.h"
 #include "serve/query_service.h"
@@ -141,7 +142,11 @@ absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options, bool is_given) 
   }
   std::string keys;
   for (const auto& [key, tier] : options.placement.keys()) keys += fmt::format(" {}={}", key, tier);
-  LogInfo("placement{}", keys.empty() ? " default=dram" : keys);
+  const std::optional<AgeRule>& age = options.placement.age();
+  LogInfo("placement{}{}", keys.empty() ? " default=dram" : keys,
+          age ? fmt::format(" then={} older_than_minutes={}", age->tier,
+                            age->older_than_ns / (60 * kNsPerSecond))
+              : "");
   return tiers;
 }
 
@@ -244,6 +249,8 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
   if (is_given && rdb.durable()->counters().reopens_damaged.load() > 0) {
     return DataLoss("the tier is damaged, and cannot be made anew while the running rdb reads it");
   }
+  std::optional<RowMover> mover;
+  if (rdb.placement().rules().age()) mover.emplace(&rdb, &clock).Start();
   std::optional<EndOfDay> end_of_day;
   KeepDays(options, /*waits=*/successor != nullptr, rdb, end_of_day);
   RdbEnvironment environment(&rdb, &clock);
@@ -269,7 +276,9 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
       serve::QueryService::Start(service_options, &environment, &environment.queries()));
   environment.facts().SetPort(service->port());
   if (options.replay.empty() && successor == nullptr) intake.Start();
-  TierWatch tier_watch(Pointers(tiers));
+  std::vector<mem::Tier*> watched = Pointers(tiers);
+  std::erase_if(watched, [&rdb](const mem::Tier* tier) { return rdb.placement().PassesOn(tier); });
+  TierWatch tier_watch(std::move(watched));
   wire::Timer tier_looks(loop);
   tier_looks.Every(kTierLooks, [&tier_watch, &ingest_ns] {
     tier_watch.Poll();

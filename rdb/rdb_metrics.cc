@@ -47,6 +47,9 @@ constexpr serve::Metric kOwnMetrics[] = {
      "overflow_capacity", "tier"},
     {"tier_overflow_used_bytes", kGauge, "bytes",
      "Bytes in DRAM that did not fit into a memory tier.", kTiers, "overflow_used", "tier"},
+    {"tier_passes_on", kGauge, "",
+     "1 if old rows move from a memory tier to another one, which also takes what does not fit.",
+     kTiers, "passes_on", "tier"},
     {"connected", kGauge, "", "1 while connected to the tickerplant.", kStats, "connected"},
     {"live", kGauge, "", "1 if all messages of the log are applied and new ones arrive.", kStats,
      "live"},
@@ -62,6 +65,11 @@ constexpr serve::Metric kOwnMetrics[] = {
      "upds_unknown"},
     {"rows_refused_total", kCounter, "rows", "Rows that a full tier or table refused.", kStats,
      "rows_refused"},
+    {"rows_moved_total", kCounter, "rows", "Rows that moved to the tier of older rows.", kStats,
+     "rows_moved"},
+    {"moves_refused_total", kCounter, "times",
+     "Times that old rows could not move because the tier of older rows was full.", kStats,
+     "moves_refused"},
     {"stale_seconds", kGauge, "seconds", "Time for which a table has lacked rows it refused.",
      kStale, "", "table", kMs},
     {"day_ends_total", kCounter, "days", "Days that ended.", kStats, "days_ended"},
@@ -112,7 +120,7 @@ Value TierFigures(const Placement& placement) {
   };
   SymbolVector names;
   std::vector<int64_t> capacity, used, high_water, refused, holds_rows, overflow_capacity,
-      overflow_used;
+      overflow_used, passes_on;
   for (const mem::Tier* tier : placement.tiers()) {
     const mem::TierStats stats = tier->Stats();
     names.push_back(stats.name);
@@ -123,15 +131,16 @@ Value TierFigures(const Placement& placement) {
     holds_rows.push_back(placement.rules().HoldsRows(stats.name) ? 1 : 0);
     overflow_capacity.push_back(long_of(stats.overflow_capacity_bytes));
     overflow_used.push_back(long_of(stats.overflow_used_bytes));
+    passes_on.push_back(placement.PassesOn(tier) ? 1 : 0);
   }
   const auto longs = [](const std::vector<int64_t>& values) {
     return Value::Vector(Type::kLong, std::span<const int64_t>(values));
   };
-  return Value::Table(
-      {"tier", "capacity", "used", "high_water", "refused", "holds_rows", "overflow_capacity",
-       "overflow_used"},
-      {Value::Symbols(std::move(names)), longs(capacity), longs(used), longs(high_water),
-       longs(refused), longs(holds_rows), longs(overflow_capacity), longs(overflow_used)});
+  return Value::Table({"tier", "capacity", "used", "high_water", "refused", "holds_rows",
+                       "overflow_capacity", "overflow_used", "passes_on"},
+                      {Value::Symbols(std::move(names)), longs(capacity), longs(used),
+                       longs(high_water), longs(refused), longs(holds_rows),
+                       longs(overflow_capacity), longs(overflow_used), longs(passes_on)});
 }
 
 Value TableFigures(const Rdb& rdb) {
@@ -179,10 +188,12 @@ void AddTiers(const serve::StatusFacts& facts, int used_percent, serve::Reasons&
   const std::vector<serve::NamedNumber> used = serve::NumbersIn(*tiers, "tier", "used");
   const std::vector<serve::NamedNumber> capacity = serve::NumbersIn(*tiers, "tier", "capacity");
   const std::vector<serve::NamedNumber> holds_rows = serve::NumbersIn(*tiers, "tier", "holds_rows");
+  const std::vector<serve::NamedNumber> passes_on = serve::NumbersIn(*tiers, "tier", "passes_on");
   for (size_t i = 0; i < used.size(); ++i) {
     const double percent = 100 * used[i].number / capacity[i].number;
-    // Queries may fill a tier that has no rows.
-    if (holds_rows[i].number == 0 || !(percent > used_percent)) continue;
+    // Queries may fill a tier that has no rows, and a tier that passes rows on may be full.
+    if (holds_rows[i].number == 0 || passes_on[i].number != 0 || !(percent > used_percent))
+      continue;
     reasons.push_back(fmt::format("tier {} is {:.0f} % full: {} of {}, expected at most {} %",
                                   used[i].name, percent, BytesText(used[i].number),
                                   BytesText(capacity[i].number), used_percent));

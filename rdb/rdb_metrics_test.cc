@@ -28,11 +28,13 @@ Value Dict(Longs entries) {
                      Value::Vector(Type::kLong, std::span<const int64_t>(values)));
 }
 
-Value Tier(int64_t used, int64_t capacity, bool holds_rows, int64_t overflow_used = 0) {
+Value Tier(int64_t used, int64_t capacity, bool holds_rows, int64_t overflow_used = 0,
+           bool passes_on = false) {
   return Value::Table(
-      {"tier", "used", "capacity", "holds_rows", "overflow_used", "overflow_capacity"},
+      {"tier", "used", "capacity", "holds_rows", "overflow_used", "overflow_capacity", "passes_on"},
       {Value::Symbols({"pmem"}), Value::Longs({used}), Value::Longs({capacity}),
-       Value::Longs({holds_rows ? 1 : 0}), Value::Longs({overflow_used}), Value::Longs({50})});
+       Value::Longs({holds_rows ? 1 : 0}), Value::Longs({overflow_used}), Value::Longs({50}),
+       Value::Longs({passes_on ? 1 : 0})});
 }
 
 class RdbReasonsTest : public testing::Test {
@@ -52,6 +54,11 @@ class RdbReasonsTest : public testing::Test {
 };
 
 TEST_F(RdbReasonsTest, ALiveRdbWithRoomIsReady) { EXPECT_THAT(Reasons(), IsEmpty()); }
+
+TEST_F(RdbReasonsTest, ATierThatPassesItsRowsOnMayBeFull) {
+  tier_ = Tier(100, 100, /*holds_rows=*/true, /*overflow_used=*/0, /*passes_on=*/true);
+  EXPECT_THAT(Reasons(), IsEmpty());
+}
 
 TEST_F(RdbReasonsTest, ItNeedsATickerplantUnlessItServesALog) {
   stats_ = Dict({{"connected", 0}, {"live", 0}, {"incomplete", 0}});

@@ -17,7 +17,8 @@ namespace tickstack::rdb {
 // Threads: one owner.
 class TierWatch {
  public:
-  // The tiers outlive the watch.
+  // The tiers outlive the watch. Leave out those that pass rows on to another tier when they are
+  // full (Placement::PassesOn).
   explicit TierWatch(std::vector<mem::Tier*> tiers) : tiers_(std::move(tiers)) {}
 
   // Looks at every tier, and logs a warning for each that has become filled to 80 %. Returns the

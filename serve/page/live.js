@@ -134,7 +134,7 @@
       check(stats.upds_refused > 0, `${count(stats.upds_refused)} messages were refused`);
     }
     if (one.role === "rdb") check(stats.day_blocked > 0, `the day ${dayText(stats.day_blocked)} is not written until an operator acts: ${one.facts[".rdb.blocked"] || ""}`);
-    for (const tier of tiersOf(one)) check(tier.part > 0.8, `tier ${tier.name} is ${Math.round(tier.part * 100)} % full`);
+    for (const tier of tiersOf(one)) check(tier.part > 0.8 && !tier.passesOn, `tier ${tier.name} is ${Math.round(tier.part * 100)} % full`);
     // There is no database before the first day has ended.
     if (one.role === "hdb") check(stats.problems > 0 && isNumber(stats.partitions), `${count(stats.problems)} parts of the database are not loaded`);
     if (one.role === "feed") {
@@ -145,7 +145,7 @@
   }
   function tiersOf(one) {
     return (one.facts[".tier.stats"] || []).map((tier) => ({
-      name: tier.tier, used: tier.used, capacity: tier.capacity < UNLIMITED ? tier.capacity : null, high: tier.high_water,
+      name: tier.tier, used: tier.used, passesOn: tier.passes_on === 1, capacity: tier.capacity < UNLIMITED ? tier.capacity : null, high: tier.high_water,
       resident: tier.resident, part: tier.capacity < UNLIMITED && tier.capacity > 0 ? tier.used / tier.capacity : 0,
     }));
   }

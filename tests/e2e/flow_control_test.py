@@ -4,10 +4,8 @@ who falls behind is served from the log, whoever reads slowly, stops reading, or
 
 TICKSTACK_UNPACED_SECONDS is the length of the run of an unpaced feed (default: 2). A second of it needs up to 0.5 GB of
 disk, and takes several seconds, because the rdb has to catch up. The rdb needs the memory of 10 s of rows, some 5 GB.
-Each 10 s a simulated day ends, since the processes' clock is moved to the next one.
 """
 
-import datetime
 import json
 import os
 import pathlib
@@ -21,7 +19,6 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
 from tests.support.kdb_ipc import ASYNC, RESPONSE, SYNC, Closed, decode, encode, message  # noqa: E402
-from tests.support.moved_clock import MovedClock  # noqa: E402
 
 UNPACED_SECONDS = float(os.environ.get("TICKSTACK_UNPACED_SECONDS", "2"))
 DAY_SECONDS = min(10, UNPACED_SECONDS / 2)  # At a day's end the rdb drops its rows, so that memory suffices.
@@ -157,11 +154,7 @@ class FlowControlTest(stack.StackTest):
         return rows
 
     def test_an_unpaced_feed_and_a_cold_rdb_have_the_same_rows(self):
-        clock = MovedClock(self.folder)  # A day ends only after the next one has begun.
-        self.addCleanup(clock.remove)
-        first = datetime.datetime(2020, 3, 9, 0, 0, 1)
-        clock.set(first)
-        running = self.start_stack("[tickerplant]\n[[rdb]]\n")
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n", "--date", "2020.03.09")
         stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
         plant = running.pid("tickerplant")
         before = stack.rss_bytes(plant)
@@ -173,7 +166,7 @@ class FlowControlTest(stack.StackTest):
             stats = running.ask("tickerplant", ".u.stats[]")
             most, most_behind = max(most, stack.rss_bytes(plant)), max(most_behind, stats["behind_rows"])
             if seconds >= days * DAY_SECONDS:
-                clock.set(first + datetime.timedelta(days))  # The tickerplant ends the day.
+                running.ask("tickerplant", ".u.end[]")
                 days += 1
         feed.send_signal(signal.SIGTERM)
         self.assertEqual(0, feed.wait(120))

@@ -6,6 +6,7 @@ import csv
 import json
 import pathlib
 import random
+import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -261,6 +262,141 @@ progress_s = 0
         with open(path, newline="", encoding="utf-8") as file:
             whole = [row for row in csv.DictReader(file) if None not in row.values()]
         return whole[-1] if whole else {"stats.rows_refused": None}
+
+
+class AgedRowsTest(stack.StackTest):
+    """Old rows move to a second tier while rows arrive and queries run."""
+
+    ROWS = 1_500_000  # Some 80 MB with the index.
+    CONFIG = """
+[tier.recent]
+kind = "dram"
+size = "{recent}"
+[tier.older]
+kind = "filesystem"
+path = "{path}"
+size = "{older}"
+[placement]
+default = "recent"
+then = "older"
+older_than_minutes = 60
+[tickerplant]
+batch_ms = 5
+[eod]
+retry_s = 0.1
+[feed]
+rate = 400000
+rows = {rows}
+batch_rows = 1000
+[[rdb]]
+name = "aged"
+"""
+    PLAIN = """
+[[rdb]]
+name = "plain"
+port = 5012
+[rdb.tier.all]
+kind = "dram"
+[rdb.placement]
+default = "all"
+then = ""
+"""
+    QUERIES = ("select from quote where i<100000", "select sum bid, max time, count i by sym from quote",
+               "select[-1000] from trade", "select first bid, last ask from quote where sym=`SPY",
+               "aj[`sym`time;select sym,time,price from trade where sym=`SPY;select sym,time,bid from quote]",
+               "exec sum bsize from quote", "select avg asize by 5 xbar time.minute from quote where sym in `SPY`AAPL")
+
+    def start(self, recent, older, rows=ROWS, date=DATE, more=""):
+        config = self.CONFIG.format(path=self.folder, recent=recent, older=older, rows=rows)
+        return self.start_stack(config + more, "--date", date)
+
+    def test_a_day_larger_than_the_tier_of_recent_rows_is_captured_queried_and_written(self):
+        running = self.start("24MiB", "160MiB", more=self.PLAIN)
+        # Answers are the same while chunks move. The rdbs may have other rows of the day: asks for those of both.
+        asked = 0
+        while running.count("quote", "aged") + running.count("trade", "aged") < self.ROWS:
+            rows = min(running.count("quote", rdb) for rdb in ("aged", "plain"))
+            if rows > 0:
+                query = f"select sum bid, sum bsize, last time by sym from quote where i<{rows}"
+                with running.connect("aged") as aged, running.connect("plain") as plain:
+                    self.assertEqual(raw_answer(plain, query), raw_answer(aged, query))
+                asked += 1
+        self.assertGreater(asked, 0)
+        wait_for_rows(running, self.ROWS, "plain")
+        stats = running.ask("aged", ".rdb.stats[]")
+        self.assertEqual((0, 0, 0), tuple(stats[key] for key in ("rows_refused", "incomplete", "moves_refused")))
+        self.assertEqual(0, running.ask("plain", ".rdb.stats[]")["rows_moved"])
+        tiers = {tier["tier"]: tier for tier in rows_of(running.ask("aged", ".tier.stats[]"))}
+        self.assertGreater(tiers["older"]["used"], 40 << 20)
+        self.assertEqual({"dram": 0, "recent": 1, "older": 0}, {name: tier["passes_on"] for name, tier in tiers.items()})
+        with urllib.request.urlopen(f"http://127.0.0.1:{running.port('aged')}/readyz", timeout=20) as page:
+            self.assertEqual(200, page.status)  # A full tier of recent rows is no reason to be unready.
+        self.assertEqual(0, tiers["recent"]["refused"])
+        parts = rows_of(running.ask("aged", ".tier.of[]"))
+        self.assertEqual({("quote", "bid", "recent"), ("quote", "bid", "older")},
+                         {tuple(part[key] for key in ("table", "column", "tier"))
+                          for part in parts if (part["table"], part["column"]) == ("quote", "bid")})
+        self.assertEqual({"recent"}, set(running.ask("aged", ".tier.of[`quote]").values()))
+        with running.connect("aged") as aged, running.connect("plain") as plain:
+            for query in self.QUERIES:
+                answer = raw_answer(plain, query)
+                self.assertNotEqual(128, answer[0], answer[1:100])
+                self.assertEqual(answer, raw_answer(aged, query), query)
+        # `tickstack tiers` predicts the tier to which rows move.
+        done = self.run_program("tiers", str(running.folder / "stack.toml"), "--rows", f"quote={self.ROWS},trade=1")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertIn("Verdict: tier recent passes its rows on when they are old or it is nearly full.\n", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^Verdict: tier older is large enough")
+        done = self.run_program("tiers", str(running.folder / "stack.toml"), "--rows", "quote=50000000,trade=1")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("tier older is too small, rows will be refused", done.stderr)
+        # A killed rdb has all rows from the log again, and moves them again.
+        running.kill("aged")
+        wait_for_rows(running, self.ROWS, "aged")
+        with running.connect("aged") as aged, running.connect("plain") as plain:
+            for query in self.QUERIES:
+                self.assertEqual(raw_answer(plain, query), raw_answer(aged, query), query)
+        # Its end of day writes rows from both tiers.
+        checksum = running.ask("plain", ".rdb.checksum[`quote]")
+        self.assertEqual(checksum, running.ask("aged", ".rdb.checksum[`quote]"))
+        ended = self.run_program("eod", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
+                                 "--rdb", f"127.0.0.1:{running.port('aged')}", "--timeout", "120")
+        self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr + running.log_text())
+        checked = self.run_program("hdb", "check", str(running.data / "hdb"))
+        self.assertEqual(0, checked.returncode, checked.stdout + checked.stderr)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_a_past_day_goes_through_the_tier_of_older_rows(self):
+        running = self.start("24MiB", "160MiB")
+        wait_for_rows(running, self.ROWS, "aged")
+        self.assertEqual(0, running.stop(), running.log_text())
+        # The next start finds a log without a partition, and replays it into the tier that has room for it.
+        running = self.start("24MiB", "160MiB", rows=1, date="2013.10.08")
+        stack.wait_until(lambda: f"day written date={DATE}" in running.log_text(), 60, "the day")
+        self.assertEqual(0, running.stop(), running.log_text())
+        # Without room it waits, and says for what.
+        shutil.rmtree(running.data / "hdb" / DATE)
+        running = self.start("24MiB", "48MiB", rows=1, date="2013.10.08")
+        blocked = stack.wait_until(lambda: running.ask("aged", ".rdb.blocked[]"), 60, "the blocked day")
+        self.assertRegex(blocked.decode(), r"^2013\.10\.07: .*tier older does not hold \d+ of its rows")
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_rows_are_refused_only_if_both_tiers_are_full(self):
+        running = self.start("16MiB", "24MiB")
+
+        def all_came():
+            stats = running.ask("aged", ".rdb.stats[]")
+            return stats if stats["rows"] + stats["rows_replayed"] + stats["rows_refused"] >= self.ROWS else None
+        stats = stack.wait_until(all_came, 60, "every row taken or refused")
+        self.assertGreater(stats["rows_refused"], 0)
+        self.assertRegex(running.log_text(), r"E aged upd refused table=\w+ .*tier older: ")
+        stack.wait_until(lambda: "old rows stay in their tier" in running.log_text(), 30, "the mover's error")
+        tiers = {tier["tier"]: tier for tier in rows_of(running.ask("aged", ".tier.stats[]"))}
+        for tier in ("recent", "older"):
+            self.assertGreater(tiers[tier]["used"], 0.75 * tiers[tier]["capacity"])
+        self.assertEqual(stats["rows"] + stats["rows_replayed"],
+                         running.count("quote", "aged") + running.count("trade", "aged"))
+        self.assertEqual(0, running.stop(), running.log_text())
 
 
 class Questions:
