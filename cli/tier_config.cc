@@ -273,8 +273,8 @@ std::string TierNames(const std::vector<rdb::TierConfig>& tiers) {
 
 constexpr std::string_view kThen = "then", kOlderThan = "older_than_minutes";
 
-// Reads where rows go when they are old. An empty tier for one RDB means that its rows stay, whatever
-// the stack says.
+// Reads where rows go when they are old. An empty tier for one RDB means that its rows stay,
+// whatever the stack says.
 absl::Status ReadAge(const Layers& placement, const std::vector<Schema>* schemas,
                      rdb::RdbMainOptions& options) {
   constexpr int64_t kNsPerMinute = 60 * kNsPerSecond;

@@ -34,10 +34,11 @@ absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::
 // The tables of a day, replayed from its log.
 class LoggedDay {
  public:
-  // Replays the whole log into `tier`, or into DRAM if that is nullptr. Asks `stop` several times per second, and returns kCancelled if it is
-  // true. kDataLoss: the log is damaged. kResourceExhausted: not enough memory. kInvalidArgument:
-  // it has rows of a table that `schemas` lack, or of other types; a partition with a part of a day
-  // would prevent writing the rest. A torn tail, which no subscriber has seen, is the end.
+  // Replays the whole log into `tier`, or into DRAM if that is nullptr. Asks `stop` several times
+  // per second, and returns kCancelled if it is true. kDataLoss: the log is damaged.
+  // kResourceExhausted: not enough memory. kInvalidArgument: it has rows of a table that `schemas`
+  // lack, or of other types; a partition with a part of a day would prevent writing the rest. A
+  // torn tail, which no subscriber has seen, is the end.
   static absl::StatusOr<std::unique_ptr<LoggedDay>> Replay(const std::string& log,
                                                            std::span<const Schema> schemas,
                                                            absl::FunctionRef<bool()> stop,

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLookInterval = 100ms;
 constexpr int kMoverNice = 5;           // As the thread that touches memory ahead.
-constexpr double kCrowdedShare = 0.75;  // Of a recent tier's capacity.
+constexpr double kCrowdedShare = 0.75;  // Share of a recent tier's capacity.
 // A table moves nothing more out of a crowded tier while a larger part than 1/8 of its capacity
 // waits for queries of that table.
 constexpr size_t kWaitingShare = 8;
