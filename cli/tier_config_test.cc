@@ -178,7 +178,9 @@ quote = "dram"
 }
 
 TEST(TierConfig, ReadsWhereOldRowsGo) {
-  const StackConfig config = Parsed(R"([tickerplant]
+  // A stack that moves old rows, and an rdb with these keys in its own placement.
+  const auto with_second_rdb = [](std::string_view placement) {
+    return Parsed(fmt::format(R"([tickerplant]
 [tier.files]
 kind = "filesystem"
 path = "/x"
@@ -192,33 +194,21 @@ name = "one"
 name = "two"
 port = 5012
 [rdb.placement]
-older_than_minutes = 5
-)");
-  const auto age_of = [&](size_t rdb) { return *config.rdbs[rdb].placement.age(); };
-  EXPECT_EQ(age_of(0).tier, "files");
-  EXPECT_EQ(age_of(0).older_than_ns, 30 * 60 * kNsPerSecond);
-  EXPECT_EQ(age_of(1).older_than_ns, 5 * 60 * kNsPerSecond);
-  EXPECT_TRUE(config.rdbs[0].placement.HoldsRows("files"));
-  EXPECT_TRUE(config.rdbs[0].placement.HoldsRows("dram"));
-  EXPECT_TRUE(config.warnings.empty());
+{}
+)",
+                              placement));
+  };
+  const StackConfig sooner = with_second_rdb("older_than_minutes = 5");
+  const rdb::PlacementRules& one = sooner.rdbs[0].placement;
+  EXPECT_EQ(one.age()->tier, "files");
+  EXPECT_EQ(one.age()->older_than_ns, 30 * 60 * kNsPerSecond);
+  EXPECT_EQ(sooner.rdbs[1].placement.age()->older_than_ns, 5 * 60 * kNsPerSecond);
+  EXPECT_TRUE(one.HoldsRows("files"));
+  EXPECT_TRUE(one.HoldsRows("dram"));
+  EXPECT_TRUE(sooner.warnings.empty());
   EXPECT_FALSE(Parsed(File("")).rdbs[0].placement.age().has_value());
   // An rdb may keep its rows although the stack moves those of others.
-  const StackConfig stays = Parsed(R"([tickerplant]
-[tier.files]
-kind = "filesystem"
-path = "/x"
-size = "1GiB"
-[placement]
-then = "files"
-older_than_minutes = 30
-[[rdb]]
-name = "moves"
-[[rdb]]
-name = "stays"
-port = 5012
-[rdb.placement]
-then = ""
-)");
+  const StackConfig stays = with_second_rdb("then = ''");
   EXPECT_TRUE(stays.rdbs[0].placement.age().has_value());
   EXPECT_FALSE(stays.rdbs[1].placement.age().has_value());
 }

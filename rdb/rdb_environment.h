@@ -17,8 +17,8 @@ namespace tickstack::rdb {
 //   .rdb.checksum[`quote;n] long, over the rows from number n (0 if absent) on, see rdb/checksum.h
 //   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is the DRAM
 //                           that it occupies
-//   .tier.of[]              table: table, column, tier, bytes; a row per column, and one for the
-//                           index
+//   .tier.of[]              table: table, column, tier, bytes; a row per column and tier, and one
+//                           for the index
 //   .tier.of[`quote]        dictionary: column to tier, and `index` if the table has one
 // Threads: any.
 class RdbEnvironment : public query::Environment {
