@@ -44,6 +44,13 @@ Value FirstMessageRequest() {
   return Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1)});
 }
 
+// Returns the answer to `.u.L` without its colon; nothing if it is no path.
+std::optional<std::string> LogPathOf(const absl::StatusOr<Value>& answer) {
+  if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return std::nullopt;
+  const std::string_view path = answer->symbol();
+  return std::string(path.substr(path.starts_with(':') ? 1 : 0));
+}
+
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
   flag.store(value, std::memory_order_relaxed);
 }
@@ -231,7 +238,12 @@ void Subscriber::AskVersion() {
   });
 }
 
+// Asks for the log's path before its cuts: the day may end between two questions, and EnterLog then
+// sees another path.
 void Subscriber::AskCuts() {
+  cuts_log_.reset();
+  Ask(Value::String(protocol::kLogPath),
+      [this](const absl::StatusOr<Value>& answer) { cuts_log_ = LogPathOf(answer); });
   Ask(Value::Symbol(protocol::kCuts), [this](const absl::StatusOr<Value>& answer) {
     cuts_.clear();
     // kdb+tick has none.
@@ -345,6 +357,9 @@ void Subscriber::AskSchemas(uint64_t seq) {
 }
 
 void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc) {
+  // The cuts are those of the log of a day that has ended since. A state that knows too few of its
+  // log's cuts is compared with more of them than necessary, later; too many would hide one.
+  if (log.path != cuts_log_) cuts_.clear();
   const bool another = first_crc != state_->log().first_message_crc &&
                        (reopened_ || (first_crc && state_->log().first_message_crc));
   const bool same = log_known_ && log.path == log_path_ && log.seq >= state_->LeastLogSeq() &&
@@ -389,9 +404,9 @@ void Subscriber::AskLogPath() {
   file_rejected_ = false;
   if (!numbered_) return;
   Ask(Value::String(protocol::kLogPath), [this](const absl::StatusOr<Value>& answer) {
-    if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return;
-    const std::string_view path = answer->symbol();
-    log_path_ = path.substr(path.starts_with(':') ? 1 : 0);
+    std::optional<std::string> path = LogPathOf(answer);
+    if (!path.has_value()) return;
+    log_path_ = *std::move(path);
     log_known_ = true;
     state_->SetLog({log_path_, std::nullopt});
   });

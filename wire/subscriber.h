@@ -3,7 +3,7 @@
 // Keeps a state subscribed to a tickerplant. The state gets every row once, across lost connections
 // and restarts of either side.
 //
-//   connect -> `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
+//   connect -> `.u.L`, `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: log message i and all later ones will be published
 //           -> stop reading the connection, replay the rest up to i, read again: live
 //
@@ -135,7 +135,8 @@ class Subscriber : public ClientHandler {
   bool log_known_ = false;      // True if position and log_path_ belong together.
   bool reopened_ = false;  // True if position and log_path_ were restored, and not replaced since.
   bool identifying_ = false;
-  std::vector<uint64_t> cuts_;  // The tickerplant's `.u.cuts`.
+  std::vector<uint64_t> cuts_;           // The tickerplant's `.u.cuts`.
+  std::optional<std::string> cuts_log_;  // The path of the log that they are of.
 
   uint64_t replay_end_seq_ = 0;
   int64_t replay_begin_ns_ = 0;

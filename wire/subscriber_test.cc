@@ -98,6 +98,8 @@ class FakeTickerplant : public ServerHandler {
 
   bool numbered = true;
   int64_t version = 0;                  // `.u.protocol`; 0: there is none.
+  std::vector<int64_t> cuts;            // `.u.cuts`.
+  std::function<void()> on_cuts;        // Right after the next answer to it.
   std::function<void()> on_subscribed;  // Right after the answer.
   Value asked_tables;                   // Tables of the last `.u.subx`.
   int log_requests = 0;
@@ -121,6 +123,11 @@ class FakeTickerplant : public ServerHandler {
     if (text == ".u.protocol" && version > 0) return connection.Reply(ticket, Value::Long(version));
     if (text == ".u `i`L") return connection.Reply(ticket, Value::List({i, path}));
     if (text == ".u.L") return connection.Reply(ticket, path);
+    if (text == ".u.cuts") {
+      connection.Reply(ticket, Value::Vector(Type::kLong, std::span<const int64_t>(cuts)));
+      if (on_cuts) std::exchange(on_cuts, nullptr)();
+      return;
+    }
     if (text == ".u.t") return connection.Reply(ticket, Value::Symbols({"a", "b"}));
     if (text == "a" || text == "b") return connection.Reply(ticket, Empty());
     if (text == ".u.log" && request.items().size() == 4 && log_answers_cut > 0) {
@@ -581,6 +588,55 @@ TEST_F(SubscriberTest, StartsOverIfADayEndedWhileItWasAway) {
   plant_->Start();
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(9, 5);
+}
+
+TEST_F(SubscriberTest, StartsOverIfAPowerCutReplacedWhatWasPublished) {
+  plant_->cuts = {3};
+  plant_->Start();
+  for (int i = 0; i < 5; ++i) plant_->Log("a", 1);
+  plant_->Publish();
+  Subscribe();
+  ASSERT_TRUE(UntilLive());
+  Lose();
+  plant_->Start();
+  ASSERT_TRUE(UntilLive());
+  EXPECT_EQ(kept_.counters.starts_over, 0u) << "it knows the cut";
+  Lose();
+  plant_->NewLog("sym2013.10.07");
+  plant_->cuts = {3, 4};
+  for (int i = 0; i < 6; ++i) plant_->Log("a", 1);
+  plant_->Stop();
+  plant_->Start();
+  ASSERT_TRUE(UntilLive());
+  EXPECT_EQ(kept_.counters.starts_over, 1u);
+  ExpectRowsOnce(6, 5);
+}
+
+// Goal: the cuts of a log are not taken for those of the next one, whose first cut would then be
+// taken for a known one.
+// Method: the day ends between the answer about the cuts and the question for the position.
+TEST_F(SubscriberTest, KnowsNoCutsOfALogThatBeganAfterItAsked) {
+  plant_->cuts = {1};
+  plant_->on_cuts = [this] {
+    plant_->cuts = {};
+    plant_->NewLog("sym2013.10.08");
+    for (int i = 0; i < 2; ++i) plant_->Log("a", 1);
+    plant_->Publish();
+  };
+  plant_->Start();
+  plant_->Log("a", 1);
+  Subscribe();
+  ASSERT_TRUE(UntilLive());
+  ExpectRowsOnce(2, 1);
+  EXPECT_EQ(kept_.log().cuts, 0u);
+  Lose();
+  plant_->NewLog("sym2013.10.08");
+  plant_->cuts = {0};
+  for (int i = 0; i < 4; ++i) plant_->Log("a", 1);
+  plant_->Stop();
+  plant_->Start();
+  ASSERT_TRUE(UntilLive());
+  ExpectRowsOnce(4, 3);
 }
 
 TEST_F(SubscriberTest, SubscribesToPlainKdbTickAndFillsItsTablesAgainAfterALoss) {
