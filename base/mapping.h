@@ -47,6 +47,10 @@ class Mapping {
   // Allocates `bytes` zero bytes outside of malloc and scratch memory. kResourceExhausted as for
   // OfFile. Cost: pages are allocated when they are first touched.
   static absl::StatusOr<Mapping> OfMemory(size_t bytes);
+  // Does the same for memory of which only a part may ever be touched: the kernel does not count it
+  // as committed, and uses pages of the smallest size, so that untouched bytes take no memory. The
+  // pages may have several writers, which must not write the same bytes at the same time.
+  static absl::StatusOr<Mapping> OfSparseMemory(size_t bytes);
 
   // Returns the number of Mappings in this process. Threads: any.
   static size_t Live();
@@ -61,7 +65,11 @@ class Mapping {
   static void SetReclaim(Reclaim reclaim);
 
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
-  std::span<std::byte> writable_bytes() { return {data_, bytes_}; }  // After OfMemory only.
+  // After OfMemory and OfSparseMemory only.
+  std::span<std::byte> writable_bytes() { return {data_, bytes_}; }
+  // Gives pages of OfSparseMemory back to the kernel, so that their bytes are zero again. `offset`
+  // is a multiple of the size of a page, and so is `bytes` unless the mapping ends there.
+  void Forget(size_t offset, size_t bytes);
 
  private:
   friend class MappingReserve;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/status.h"
+#include "cli/hdb_archive.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
 #include "hdb/hdb_metrics.h"
@@ -16,6 +17,8 @@ absl::Status ReadHdb(const ConfigTable& /*root*/, const ConfigTable& table, Stac
                      HdbMainOptions& options) {
   TS_RETURN_IF_ERROR(table.Read("database", &options.database));
   TS_RETURN_IF_ERROR(table.ReadBytes("cache", &options.cache_bytes));
+  TS_ASSIGN_OR_RETURN(const ConfigTable tiers, table.Table("tiers"));
+  TS_RETURN_IF_ERROR(ReadArchiveSettings(tiers, options.archive));
   return ReadQuerySettings(table, options);
 }
 

@@ -18,6 +18,7 @@
 #include "cli/backup_command.h"
 #include "cli/check_command.h"
 #include "cli/eod_command.h"
+#include "cli/hdb_archive.h"
 #include "cli/hdb_balance.h"
 #include "cli/hdb_bench.h"
 #include "cli/hdb_check.h"
@@ -369,6 +370,8 @@ struct HdbToolOptions {
   HdbMergeOptions merge;
   HdbMigrateOptions migrate;
   HdbRepairOptions repair;
+  HdbArchiveOptions archive;
+  HdbRecallOptions recall;
   HdbBalanceOptions balance;
   HdbBenchOptions bench;
   HdbExportOptions exports;
@@ -504,6 +507,16 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("migrate", "Add, rename, cast or drop a column in all partitions");
   AddHdbMigrateOptions(migrate, options.migrate);
   migrate.callback([&] { action = [&] { return RunHdbMigrate(options.migrate); }; });
+
+  CLI::App& archive =
+      *hdb->add_subcommand("archive", "Move columns of old partitions to an object store");
+  AddHdbArchiveOptions(archive, options.archive);
+  archive.callback([&] { action = [&] { return RunHdbArchive(options.archive); }; });
+
+  CLI::App& recall =
+      *hdb->add_subcommand("recall", "Fetch columns of archived partitions from the object store");
+  AddHdbRecallOptions(recall, options.recall);
+  recall.callback([&] { action = [&] { return RunHdbRecall(options.recall); }; });
 
   CLI::App& balance = *hdb->add_subcommand(
       "balance", "Show the size of each segment; move partitions to balance them");

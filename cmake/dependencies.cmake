@@ -45,6 +45,9 @@ add_library(flatbuffers_headers INTERFACE IMPORTED GLOBAL)
 target_include_directories(flatbuffers_headers INTERFACE ${FLATBUFFERS_INCLUDE_DIR})
 add_library(flatbuffers::headers ALIAS flatbuffers_headers)
 
+pkg_check_modules(libcurl REQUIRED IMPORTED_TARGET GLOBAL libcurl>=7.88)  # requests to object stores
+add_library(curl::curl ALIAS PkgConfig::libcurl)
+
 # Compression of a database's files.
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
 add_library(zlib::zlib ALIAS PkgConfig::zlib)

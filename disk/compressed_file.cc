@@ -21,11 +21,9 @@ constexpr uint32_t kVersionMax = 3;  // Since then.
 
 class CompressedFile : public StoredFile {
  public:
-  CompressedFile(std::string path, Mapping mapping, CompressedLayout layout,
-                 std::unique_ptr<const VerifiedBlocks> checksums)
-      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes(), std::move(checksums),
+  CompressedFile(std::string path, StoredBytes stored, CompressedLayout layout)
+      : StoredFile(std::move(path), layout.image_bytes, std::move(stored),
                    /*is_compressed=*/true),
-        mapping_(std::move(mapping)),
         layout_(std::move(layout)) {}
 
   ~CompressedFile() override {
@@ -83,10 +81,11 @@ class CompressedFile : public StoredFile {
   absl::Status Decompress(size_t i, std::span<std::byte> out) const {
     const CompressedBlock& block = layout_.blocks[i];
     const uint64_t begin = i * layout_.block_bytes;
+    const std::shared_ptr<const void> pin = Pin();
     TS_RETURN_IF_ERROR(
         VerifyOnDisk(block.offset, block.offset + block.bytes, begin, begin + out.size()));
     const absl::Status status =
-        DecompressBlock(block.algorithm, mapping_.bytes().subspan(block.offset, block.bytes), out);
+        DecompressBlock(block.algorithm, on_disk().subspan(block.offset, block.bytes), out);
     return Annotate(status, fmt::format("{}: byte {}: block {}", path(), block.offset, i));
   }
 
@@ -112,7 +111,6 @@ class CompressedFile : public StoredFile {
     return image;
   }
 
-  const Mapping mapping_;
   const CompressedLayout layout_;
 
   mutable std::once_flag head_once_;
@@ -122,6 +120,20 @@ class CompressedFile : public StoredFile {
   mutable std::mutex mutex_;
   mutable std::weak_ptr<DecompressedImage> image_;  // Guarded by mutex_.
 };
+
+// Fetches what ParseCompressedLayout reads of an archived file: its end. The last number says how
+// long that is.
+absl::Status FetchTrailer(ArchivedBytes& archived) {
+  const std::span<const std::byte> file = archived.bytes();
+  constexpr uint64_t kCountBytes = 8;
+  if (file.size() < kCountBytes) return archived.Need(0, file.size());
+  TS_RETURN_IF_ERROR(archived.Need(file.size() - kCountBytes, file.size()));
+  const auto blocks = LoadLittle<uint64_t>(file.data() + file.size() - kCountBytes);
+  const uint64_t blocks_max = file.size() / kBlockEntryBytes;
+  const uint64_t bytes =
+      std::min(blocks, blocks_max) * kBlockEntryBytes + kTrailerBytes + kCountBytes;
+  return archived.Need(file.size() - std::min<uint64_t>(bytes, file.size()), file.size());
+}
 
 }  // namespace
 
@@ -202,22 +214,27 @@ std::optional<CompressionOptions> CompressionOf(const std::string& path) {
                             std::countr_zero(layout->block_bytes)};
 }
 
-absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
-    std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums) {
-  const std::span<const std::byte> file = mapping.bytes();
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path,
+                                                                 StoredBytes stored) {
+  const std::span<const std::byte> file = stored.bytes();
+  std::shared_ptr<const void> pin;
+  if (stored.archived != nullptr) {
+    pin = stored.archived->Pin();
+    TS_RETURN_IF_ERROR(FetchTrailer(*stored.archived));
+  }
   absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(file);
-  if (checksums != nullptr) {
+  if (stored.archived == nullptr && stored.blocks != nullptr) {
     // A damaged count moves the trailer, so without a layout all blocks are verified.
     uint64_t trailer_at = 0;
     if (layout.ok() && !layout->blocks.empty()) {
       trailer_at = layout->blocks.back().offset + layout->blocks.back().bytes;
     }
-    const std::optional<DamagedBlock> damage = checksums->FindDamage(file, trailer_at, file.size());
-    if (damage) return checksums->ErrorOf(*damage, path, "");
+    const std::optional<DamagedBlock> damage =
+        stored.blocks->FindDamage(file, trailer_at, file.size());
+    if (damage) return stored.blocks->ErrorOf(*damage, path, "");
   }
   if (!layout.ok()) return Annotate(layout.status(), path);
-  return std::make_unique<CompressedFile>(std::move(path), std::move(mapping), *std::move(layout),
-                                          std::move(checksums));
+  return std::make_unique<CompressedFile>(std::move(path), std::move(stored), *std::move(layout));
 }
 
 }  // namespace tickstack::disk

@@ -50,9 +50,9 @@ absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte
 // Returns how a file is compressed; nullopt if it is not, or if that part of it is damaged.
 std::optional<CompressionOptions> CompressionOf(const std::string& path);
 
-// Opens a file that StoredFile::Open found to be compressed. `checksums` are those of the
-// compressed bytes on the disk; nullptr if there are none.
-absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
-    std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums = nullptr);
+// Opens a file that StoredFile::Open found to be compressed. The blocks of `stored` are checksums
+// of the compressed bytes.
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path,
+                                                                 StoredBytes stored);
 
 }  // namespace tickstack::disk

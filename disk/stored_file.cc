@@ -10,6 +10,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/mapping.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "disk/compressed_file.h"
 #include "disk/kdb_format.h"
@@ -19,64 +20,100 @@ namespace {
 
 class PlainFile : public StoredFile {
  public:
-  PlainFile(std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> blocks)
-      : StoredFile(std::move(path), mapping.bytes().size(), mapping.bytes(), std::move(blocks),
-                   /*is_compressed=*/false),
-        mapping_(std::move(mapping)) {}
+  // `head` are the first bytes of an archived file.
+  PlainFile(std::string path, uint64_t bytes, StoredBytes stored, ByteBuffer head)
+      : StoredFile(std::move(path), bytes, std::move(stored), /*is_compressed=*/false),
+        head_(std::move(head)) {}
 
   absl::StatusOr<std::span<const std::byte>> Head() const override {
-    return mapping_.bytes().first(std::min(kPageBytes, mapping_.bytes().size()));
+    if (is_archived()) return head_.span();
+    return on_disk().first(std::min(kPageBytes, on_disk().size()));
   }
   absl::StatusOr<PinnedBytes> All() const override {
+    PinnedBytes pinned(on_disk(), Pin());
     TS_RETURN_IF_ERROR(Verify(0, bytes()));
-    return PinnedBytes(mapping_.bytes());
+    return pinned;
   }
-  absl::StatusOr<PinnedBytes> InPlace() const override { return PinnedBytes(mapping_.bytes()); }
+  absl::StatusOr<PinnedBytes> InPlace() const override { return PinnedBytes(on_disk(), Pin()); }
   absl::Status Visit(Visitor visitor) const override {
-    TS_RETURN_IF_ERROR(Verify(0, bytes()));
-    return visitor(0, mapping_.bytes());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes pinned, All());
+    return visitor(0, pinned.span());
   }
   absl::Status Read(uint64_t begin, std::span<std::byte> out) const override {
     if (out.empty()) return absl::OkStatus();
+    const std::shared_ptr<const void> pin = Pin();
     TS_RETURN_IF_ERROR(Verify(begin, begin + out.size()));
-    std::memcpy(out.data(), mapping_.bytes().subspan(begin).data(), out.size());
+    std::memcpy(out.data(), on_disk().subspan(begin).data(), out.size());
     return absl::OkStatus();
   }
 
  private:
-  const Mapping mapping_;
+  const ByteBuffer head_;
 };
+
+// Opens the bytes of a file, and verifies the first block: a damaged tag or header would be taken
+// for another format. A table may be archived or recalled meanwhile: then its file is looked for
+// again.
+absl::StatusOr<StoredBytes> OpenStoredBytes(const std::string& path, const ChecksumFile* checksums,
+                                            bool may_grow) {
+  constexpr int kAttempts = 4;
+  for (int attempt = 1;; ++attempt) {
+    StoredBytes stored;
+    absl::StatusOr<Mapping> mapping = Mapping::OfFile(path);
+    if (mapping.ok()) {
+      stored.mapping = *std::move(mapping);
+      const std::span<const std::byte> bytes = stored.bytes();
+      TS_ASSIGN_OR_RETURN(stored.blocks,
+                          VerifiedBlocks::Load(checksums, path, bytes.size(), may_grow));
+      if (stored.blocks == nullptr) return stored;
+      const std::optional<DamagedBlock> damage =
+          stored.blocks->FindDamage(bytes, 0, std::min(kPageBytes, bytes.size()));
+      if (damage) return stored.blocks->ErrorOf(*damage, path, "");
+      return stored;
+    }
+    if (!absl::IsNotFound(mapping.status())) return mapping.status();
+    TS_ASSIGN_OR_RETURN(stored.archived, ArchivedBytes::Open(path, checksums));
+    if (stored.archived != nullptr) {
+      stored.blocks = stored.archived->blocks();
+      return stored;
+    }
+    if (attempt == kAttempts) return mapping.status();
+  }
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const StoredFile>> StoredFile::Open(const std::string& path,
                                                                    const ChecksumFile* checksums,
                                                                    bool may_grow) {
-  TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfFile(path));
-  const std::span<const std::byte> bytes = mapping.bytes();
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<const VerifiedBlocks> blocks,
-                      VerifiedBlocks::Load(checksums, path, bytes.size(), may_grow));
-  if (blocks != nullptr) {
-    // Before anything is read: a damaged tag or header would be taken for another format.
-    const std::optional<DamagedBlock> damage =
-        blocks->FindDamage(bytes, 0, std::min(kPageBytes, bytes.size()));
-    if (damage) return blocks->ErrorOf(*damage, path, "");
+  TS_ASSIGN_OR_RETURN(StoredBytes stored, OpenStoredBytes(path, checksums, may_grow));
+  const std::span<const std::byte> bytes = stored.bytes();
+  const size_t head_bytes = std::min(kPageBytes, bytes.size());
+  ByteBuffer head;
+  std::string_view text = AsText(bytes);
+  if (stored.archived != nullptr) {
+    const std::shared_ptr<const void> pin = stored.archived->Pin();
+    TS_RETURN_IF_ERROR(stored.archived->Need(0, head_bytes));
+    const internal::ScratchScope outside_of_queries(nullptr);
+    head = ByteBuffer(bytes.first(head_bytes));
+    text = AsText(head.span());
   }
-  const std::string_view text = AsText(bytes);
   if (text.starts_with(kEncryptedTag)) return Unimplemented("{}: an encrypted file", path);
-  if (text.starts_with(kCompressedTag)) {
-    return OpenCompressed(path, std::move(mapping), std::move(blocks));
-  }
-  return std::make_unique<PlainFile>(path, std::move(mapping), std::move(blocks));
+  if (text.starts_with(kCompressedTag)) return OpenCompressed(path, std::move(stored));
+  return std::make_unique<PlainFile>(path, bytes.size(), std::move(stored), std::move(head));
 }
 
 absl::Status StoredFile::VerifyOnDisk(uint64_t begin, uint64_t end, uint64_t image_begin,
                                       uint64_t image_end) const {
-  if (blocks_ == nullptr) return absl::OkStatus();
-  const std::optional<DamagedBlock> damage = blocks_->FindDamage(on_disk_, begin, end);
+  if (is_archived()) return stored_.archived->Need(begin, end);
+  if (!has_checksums()) return absl::OkStatus();
+  uint64_t verified_bytes = 0;
+  const std::optional<DamagedBlock> damage =
+      stored_.blocks->FindDamage(on_disk(), begin, end, &verified_bytes);
+  if (verified_bytes > 0) ArchiveCache::CountLocal(verified_bytes);
   if (!damage) return absl::OkStatus();
   if (!is_compressed()) image_begin = damage->begin, image_end = damage->end;
-  return blocks_->ErrorOf(*damage, path_, RowsOf(image_begin, image_end));
+  return stored_.blocks->ErrorOf(*damage, path_, RowsOf(image_begin, image_end));
 }
 
 // Returns the rows that these bytes hold, as words of a message.

@@ -12,11 +12,24 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/mapping.h"
+#include "disk/archived_bytes.h"
 #include "disk/checksum_file.h"
 #include "disk/pinned_bytes.h"
 #include "disk/verified_blocks.h"
 
 namespace tickstack::disk {
+
+// Where the bytes of a file are: in a mapping, or in an object store (archived_bytes.h).
+struct StoredBytes {
+  Mapping mapping;                               // Empty for an archived file.
+  std::shared_ptr<ArchivedBytes> archived;       // nullptr for a file that is on the disk.
+  std::shared_ptr<const VerifiedBlocks> blocks;  // nullptr without checksums.
+
+  std::span<const std::byte> bytes() const {
+    return archived == nullptr ? mapping.bytes() : archived->bytes();
+  }
+};
 
 // Immutable. Threads: any, concurrently. The bytes that Head() returns, and PinnedBytes without an
 // owner, are valid while the StoredFile exists. Truncating the file while it is open ends the
@@ -24,18 +37,25 @@ namespace tickstack::disk {
 //
 // If the file has checksums, bytes are compared with them before they are used: when they are
 // decompressed in a compressed file, otherwise when All, Visit or Verify is called.
+//
+// The file of an archived table is in an object store: then Verify, and whatever else verifies
+// bytes, fetches them. Bytes are valid while a PinnedBytes of the file is held, so readers call
+// InPlace before Verify. Besides the errors below, each function then returns those of
+// ArchivedBytes::Need.
 class StoredFile {
  public:
   // Maps the file; for a compressed one, also checks where its blocks are. `checksums` is the
   // checksum file of the directory, or nullptr; with it, Open verifies the first block. `may_grow`
-  // is as for VerifiedBlocks. Errors name the path.
+  // is as for VerifiedBlocks. Errors name the path. If the file is not there, but archived, opens
+  // it in the store: see ArchivedBytes::Open.
   static absl::StatusOr<std::unique_ptr<const StoredFile>> Open(
       const std::string& path, const ChecksumFile* checksums = nullptr, bool may_grow = false);
 
   virtual ~StoredFile() = default;
   const std::string& path() const { return path_; }
   uint64_t bytes() const { return bytes_; }  // Uncompressed.
-  uint64_t disk_bytes() const { return on_disk_.size(); }
+  uint64_t disk_bytes() const { return stored_.bytes().size(); }  // Or in the object store.
+  bool is_archived() const { return stored_.archived != nullptr; }
 
   // Returns the first kPageBytes, or all of a shorter file. Cost: for a compressed file, the first
   // call decompresses one block.
@@ -58,7 +78,7 @@ class StoredFile {
   // for damage.
   absl::Status Verify(uint64_t begin, uint64_t end) const {
     if (is_verified() || is_compressed_) return absl::OkStatus();
-    if (blocks_->IsInVerifiedBlock(begin, end)) return absl::OkStatus();
+    if (!is_archived() && stored_.blocks->IsInVerifiedBlock(begin, end)) return absl::OkStatus();
     return VerifyOnDisk(begin, end);
   }
   // Does the same for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
@@ -72,10 +92,12 @@ class StoredFile {
   using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
   virtual absl::Status Visit(Visitor visitor) const = 0;
   bool is_compressed() const { return is_compressed_; }
-  bool has_checksums() const { return blocks_ != nullptr; }
+  bool has_checksums() const { return stored_.blocks != nullptr; }
   // True if Verify has nothing to compare any more: all blocks were verified, or there are no
-  // checksums.
-  bool is_verified() const { return blocks_ == nullptr || blocks_->complete(); }
+  // checksums. Never true for an archived file, whose blocks may be evicted.
+  bool is_verified() const {
+    return stored_.blocks == nullptr || (stored_.blocks->complete() && !is_archived());
+  }
 
   // Where rows of equal width are in bytes(), so that errors can name rows. It must be set before
   // other threads see the file.
@@ -87,13 +109,19 @@ class StoredFile {
   void SetRows(const Rows& rows) const { rows_ = rows; }
 
  protected:
-  StoredFile(std::string path, uint64_t bytes, std::span<const std::byte> on_disk,
-             std::unique_ptr<const VerifiedBlocks> blocks, bool is_compressed)
+  StoredFile(std::string path, uint64_t bytes, StoredBytes stored, bool is_compressed)
       : path_(std::move(path)),
         bytes_(bytes),
-        on_disk_(on_disk),
-        blocks_(std::move(blocks)),
+        stored_(std::move(stored)),
         is_compressed_(is_compressed) {}
+
+  // The bytes as they are on the disk, or in the object store.
+  std::span<const std::byte> on_disk() const { return stored_.bytes(); }
+  // Keeps the verified bytes of on_disk() valid until the result is destroyed; nullptr if they are
+  // always valid.
+  std::shared_ptr<const void> Pin() const {
+    return is_archived() ? stored_.archived->Pin() : nullptr;
+  }
 
   // Does the same, but if [image_begin, image_end) is not empty, an error names the rows in these
   // bytes of bytes() instead of those in the block.
@@ -105,8 +133,7 @@ class StoredFile {
 
   const std::string path_;
   const uint64_t bytes_;
-  const std::span<const std::byte> on_disk_;
-  const std::unique_ptr<const VerifiedBlocks> blocks_;  // nullptr without checksums.
+  const StoredBytes stored_;
   const bool is_compressed_;
   mutable Rows rows_;
 };

@@ -50,22 +50,30 @@ absl::StatusOr<std::unique_ptr<const VerifiedBlocks>> VerifiedBlocks::Load(
 }
 
 std::optional<DamagedBlock> VerifiedBlocks::FindDamageInBlocks(std::span<const std::byte> file,
-                                                               uint64_t begin, uint64_t end) const {
+                                                               uint64_t begin, uint64_t end,
+                                                               uint64_t* verified_bytes) const {
   end = std::min(end, bytes_);
   if (begin >= end) return std::nullopt;
   const uint64_t last = (end - 1) / kChecksumBlockBytes;
   for (uint64_t i = begin / kChecksumBlockBytes; i <= last; ++i) {
     std::atomic<uint64_t>& word = verified_[i / 64];
     const uint64_t bit = uint64_t{1} << i % 64;
-    if ((word.load(std::memory_order_relaxed) & bit) != 0) continue;
+    if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
     const uint64_t block_begin = i * kChecksumBlockBytes;
     const uint64_t block_end = std::min(block_begin + kChecksumBlockBytes, bytes_);
     const uint32_t crc = Crc32c(file.subspan(block_begin, block_end - block_begin));
     if (crc != blocks_[i]) return DamagedBlock{i, block_begin, block_end, crc, blocks_[i]};
-    const uint64_t before = word.fetch_or(bit, std::memory_order_relaxed);
-    if ((before & bit) == 0) left_.fetch_sub(1, std::memory_order_relaxed);
+    const uint64_t before = word.fetch_or(bit, std::memory_order_release);
+    if ((before & bit) != 0) continue;  // Another thread has verified it meanwhile.
+    left_.fetch_sub(1, std::memory_order_release);
+    if (verified_bytes != nullptr) *verified_bytes += block_end - block_begin;
   }
   return std::nullopt;
+}
+
+void VerifiedBlocks::Forget() const {
+  for (std::atomic<uint64_t>& word : verified_) word.store(0, std::memory_order_relaxed);
+  left_.store(blocks_.size(), std::memory_order_relaxed);
 }
 
 absl::Status VerifiedBlocks::ErrorOf(const DamagedBlock& block, const std::string& path,

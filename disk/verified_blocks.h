@@ -26,10 +26,13 @@ struct DamagedBlock {
   uint32_t expected = 0;
 };
 
-// Threads: any, concurrently. Each block has a bit that says that it was verified. The bits need no
-// memory ordering, because no thread of this process writes the file's bytes. Two threads that need
-// a block at the same time may both verify it. Damage is not remembered, so each reader of the
-// block gets the error.
+// Threads: any, concurrently. Each block has a bit that says that it was verified. Two threads that
+// need a block of a mapped file at the same time may both verify it. Damage is not remembered, so
+// each reader of the block gets the error.
+//
+// A thread that sees a block's bit also sees the block's bytes: the bits are set with release and
+// read with acquire. Mapped files would not need that, since no thread of this process writes them,
+// but the bytes of an archived file are written by threads that fetch them (archived_bytes.h).
 class VerifiedBlocks {
  public:
   // Loads the checksums of the file at `path` from the checksum file of its directory; `bytes` is
@@ -43,21 +46,29 @@ class VerifiedBlocks {
                                                                     bool may_grow = false);
 
   // Returns the first damaged block of bytes [begin, end), which must be within the file; nullopt
-  // if there is none. `file` has all bytes of the file. Cost: about 4 us for each block that was
+  // if there is none. `file` has all bytes of the file. Adds the bytes of blocks that this call
+  // verified to `verified_bytes`, unless that is nullptr. Cost: about 4 us for each block that was
   // not verified before, 1 ns for any other block, and none once all are verified.
   std::optional<DamagedBlock> FindDamage(std::span<const std::byte> file, uint64_t begin,
-                                         uint64_t end) const {
+                                         uint64_t end, uint64_t* verified_bytes = nullptr) const {
     if (complete()) return std::nullopt;
-    return FindDamageInBlocks(file, begin, end);
+    return FindDamageInBlocks(file, begin, end, verified_bytes);
   }
   // True if bytes [begin, end) are within one block, which was verified. False says nothing. Cost:
   // one load.
   bool IsInVerifiedBlock(uint64_t begin, uint64_t end) const {
     const uint64_t block = begin / kChecksumBlockBytes;
     if (begin >= end || end > bytes_ || (end - 1) / kChecksumBlockBytes != block) return false;
-    return (verified_[block / 64].load(std::memory_order_relaxed) >> block % 64 & 1) != 0;
+    return IsVerified(block);
   }
-  bool complete() const { return left_.load(std::memory_order_relaxed) == 0; }  // All are verified.
+  // True if this block was verified. Cost: one load.
+  bool IsVerified(uint64_t block) const {
+    return (verified_[block / 64].load(std::memory_order_acquire) >> block % 64 & 1) != 0;
+  }
+  bool complete() const { return left_.load(std::memory_order_acquire) == 0; }  // All are verified.
+  uint64_t blocks() const { return blocks_.size(); }
+  // Forgets that blocks were verified. No thread may call another function meanwhile.
+  void Forget() const;
   // Number of bytes with checksums, which may be less than the file's size.
   uint64_t bytes() const { return bytes_; }
   // Returns kDataLoss for a damaged block. The message says whether a program has written the file
@@ -69,7 +80,7 @@ class VerifiedBlocks {
  private:
   VerifiedBlocks(uint64_t bytes, int64_t written_ns, std::vector<uint32_t> blocks);
   std::optional<DamagedBlock> FindDamageInBlocks(std::span<const std::byte> file, uint64_t begin,
-                                                 uint64_t end) const;
+                                                 uint64_t end, uint64_t* verified_bytes) const;
 
   const uint64_t bytes_;
   const int64_t written_ns_;  // When the checksums were written (ChecksumFile::modified_ns).

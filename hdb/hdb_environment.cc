@@ -104,6 +104,15 @@ Value HdbEnvironment::StatsWith(size_t problems) const {
   add("decompressed_bytes", disk::DecompressedBytes());
   add("cache_max_bytes", disk::DecompressedCache::Instance().max_bytes());
   add("cache_evictions", disk::DecompressedCache::Instance().evictions());
+  const disk::ArchiveCounts archive = disk::ArchiveCache::Instance().Counts();
+  add("local_bytes", archive.local_bytes);
+  add("archive_cache_bytes", archive.cache_bytes);
+  add("archive_store_bytes", archive.store_bytes);
+  add("archive_store_requests", archive.store_requests);
+  add("archive_store_errors", archive.store_errors);
+  add("archive_held_bytes", archive.held_bytes);
+  add("archive_held_bytes_max", archive.held_bytes_max);
+  add("archive_evicted_bytes", archive.evicted_bytes);
   add("mappings", Mapping::Live());
   add("mappings_max", Mapping::Max());
   add("columns_let_go", disk::OpenTables::Instance().columns_let_go());

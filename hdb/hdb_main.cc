@@ -20,6 +20,12 @@ namespace {
 
 absl::Status Run(HdbMainOptions options) {
   if (options.cache_bytes > 0) disk::DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
+  s3::ArchiveAccess archive;  // Destroyed after the threads of queries.
+  TS_RETURN_IF_ERROR(Annotate(archive.Begin(options.archive), "hdb.tiers"));
+  if (archive.store() != nullptr) {
+    LogInfo("object store of archived tables name={} endpoint={} cache_bytes={}",
+            archive.store()->name(), options.archive.store, options.archive.cache_bytes);
+  }
   Hdb hdb(options.database);
   // Goes on without a database, so that nobody gets answers that miss days. A later reload finds
   // what was missing, for example a segment that was not mounted yet.

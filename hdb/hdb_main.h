@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "s3/archive_access.h"
 #include "serve/health.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
@@ -16,6 +17,7 @@ struct HdbMainOptions : serve::QuerySettings {
   serve::HealthLimits health;
   size_t cache_bytes = 0;  // Cache of decompressed columns; 0: a quarter of the machine's memory.
   std::string database;    // The directory; a stack's default is DATA/hdb.
+  s3::ArchiveSettings archive;  // `[hdb.tiers]`.
 };
 
 // Runs until SIGTERM or SIGINT and returns 0; 1 if it could not listen. A database that does not

@@ -1,5 +1,6 @@
 #include "query/query.h"
 
+#include "disk/object_store.h"
 #include "query/columns/budget.h"
 #include "query/columns/errors.h"
 #include "query/language/evaluator.h"
@@ -79,15 +80,18 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNa
   std::vector<KeptNames::Change> changes;
   absl::StatusOr<Value> value = RunInScratch(limits.scratch, [&]() -> absl::StatusOr<Value> {
     Budget budget(limits);
+    const auto check_time = [&budget] { return budget.CheckTime(); };
+    const disk::WaitCheck ends_waits(check_time);
     Frame frame(budget, nullptr);
     if (names != nullptr) TS_RETURN_IF_ERROR(names->Load(frame));
     frame.set_client(client);
     Variables variables(frame);
     Context context{environment, budget, variables};
-    absl::StatusOr<Term> result = evaluate(context);
+    // Any step may read a column, and exceed a bound of the process.
+    absl::StatusOr<Term> result = OrLimit(evaluate(context));
     if (names != nullptr) changes = names->ChangesOf(frame, budget);
-    absl::StatusOr<Value> answer =
-        result.ok() ? ToValue(*std::move(result), budget) : absl::StatusOr<Value>(result.status());
+    absl::StatusOr<Value> answer = result.ok() ? OrLimit(ToValue(*std::move(result), budget))
+                                               : absl::StatusOr<Value>(result.status());
     return client == nullptr ? std::move(answer) : client->Settle(std::move(answer));
   });
   if (names == nullptr) return value;

@@ -47,6 +47,15 @@ std::optional<size_t> PositionOf(const absl::Status& status) {
   return error == std::errc() ? std::optional(position) : std::nullopt;
 }
 
+absl::Status OrLimit(const absl::Status& of_file) {
+  const bool is_of_process = of_file.code() == absl::StatusCode::kResourceExhausted &&
+                             !of_file.GetPayload(AbslView(kSignal)).has_value();
+  if (!is_of_process) return of_file;
+  const std::optional<size_t> position = PositionOf(of_file);
+  const absl::Status limit = LimitError("{}", Message(of_file));
+  return position ? AtPosition(limit, *position) : limit;
+}
+
 absl::Status NyiError(std::string_view token) {
   return QError(absl::StatusCode::kUnimplemented, fmt::format("nyi: {}", token),
                 "not in the subset of q that is answered here");

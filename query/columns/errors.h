@@ -45,11 +45,12 @@ absl::Status NyiError(std::string_view token);
 absl::Status NameError(std::string_view name);
 
 // Returns the result of reading a file. kResourceExhausted, a bound of the process, becomes the
-// query's error `limit`.
+// query's error `limit`. An error that has a signal keeps it.
+absl::Status OrLimit(const absl::Status& of_file);
 template <typename T>
 absl::StatusOr<T> OrLimit(absl::StatusOr<T> of_file) {
   if (of_file.status().code() != absl::StatusCode::kResourceExhausted) return of_file;
-  return LimitError("{}", Message(of_file.status()));
+  return OrLimit(of_file.status());
 }
 
 // Runs f() with its large blocks in `scratch`, or from malloc if that is nullptr. If `scratch` is

@@ -15,6 +15,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "disk/object_store.h"
 #include "query/columns/budget.h"
 #include "query/columns/errors.h"
 
@@ -34,6 +35,8 @@ absl::Status ParallelTasks(const Budget& budget, size_t tasks, F f) {
   const auto task_in_scratch = [&](size_t task) {
     return RunInScratch(budget.scratch(), [&]() -> absl::Status {
       TS_RETURN_IF_ERROR(budget.CheckTime());
+      const auto check_time = [&budget] { return budget.CheckTime(); };
+      const disk::WaitCheck ends_waits(check_time);
       return f(task);
     });
   };
