@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
+#include "cli/hdb_archive.h"
 #include "disk/database_check.h"
 
 namespace tickstack::cli {
@@ -77,6 +78,13 @@ int RunHdbCheck(const HdbCheckOptions& options) {
   const size_t threads =
       options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   WorkerPool workers(threads - 1);  // The main thread is one of them.
+  s3::ArchiveAccess archive;  // Destroyed after all columns are closed.
+  const absl::StatusOr<s3::ArchiveSettings> settings = ArchiveSettingsOf(options.config);
+  const absl::Status opened = settings.ok() ? archive.Begin(*settings) : settings.status();
+  if (!opened.ok()) {
+    fmt::print(stderr, "tickstack hdb check: {}\n", Message(opened));
+    return 1;
+  }
   const absl::StatusOr<disk::DatabaseCheck> check = disk::CheckDatabase(options.directory, workers);
   if (!check.ok()) {
     fmt::print(stderr, "tickstack hdb check: {}\n", Message(check.status()));

@@ -10,6 +10,7 @@ namespace tickstack::cli {
 
 struct HdbCheckOptions {
   std::string directory;
+  std::string config;   // Path of a configuration with [hdb.tiers]: then archived columns are read.
   bool json = false;    // True: print one JSON object.
   bool strict = false;  // True: warnings count as findings.
   size_t threads = 0;   // 0: one for each core.

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
+#include "cli/hdb_archive.h"
 #include "disk/database.h"
 #include "disk/partition_export.h"
 
@@ -25,6 +26,9 @@ void PrintExported(const disk::ExportedFile& file) {
 }
 
 absl::StatusOr<disk::ExportReport> Export(const HdbExportOptions& options) {
+  s3::ArchiveAccess archive;  // Destroyed after all columns are closed.
+  TS_ASSIGN_OR_RETURN(const s3::ArchiveSettings settings, ArchiveSettingsOf(options.config));
+  TS_RETURN_IF_ERROR(archive.Begin(settings));
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> database,
                       disk::Database::Open(options.directory));
   const size_t threads =
@@ -85,6 +89,9 @@ void AddHdbExportOptions(CLI::App& command, HdbExportOptions& options) {
   command.add_option("directory", options.directory, "Database directory")->required();
   command.add_option("destination", options.destination, "Directory of the Parquet files")
       ->required();
+  command.add_option("--stack", options.config,
+                     "Stack configuration, whose [hdb.tiers] names the object store of archived "
+                     "partitions");
   command.add_option("--tables", options.tables, "Only these tables, separated by commas")
       ->delimiter(',');
   command

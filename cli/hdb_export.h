@@ -16,6 +16,7 @@ namespace tickstack::cli {
 struct HdbExportOptions {
   std::string directory;
   std::string destination;
+  std::string config;  // Path of a configuration with [hdb.tiers]; needed for archived partitions.
   std::vector<std::string> tables;
   std::vector<std::string> skip;
   std::string from;

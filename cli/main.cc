@@ -437,6 +437,9 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       *hdb->add_subcommand("check", "Read the whole database, and report damage with its position");
   check.add_option("directory", options.check.directory, "Database directory")->required();
   check.add_flag("--json", options.check.json, "Print one JSON object");
+  check.add_option("--stack", options.check.config,
+                   "Stack configuration, whose [hdb.tiers] names the object store; without it, "
+                   "archived columns are not read");
   check.add_flag("--strict", options.check.strict, "Fail on warnings too");
   check
       .add_option("--threads", options.check.threads,

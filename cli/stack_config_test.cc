@@ -106,6 +106,16 @@ port = 6013
 database = "/mnt/days"
 cache = "3GiB"
 query_threads = 3
+[hdb.tiers]
+store = "https://s3.example.com"
+bucket = "history"
+prefix = "a/b"
+region = "eu-west-1"
+credentials = "keys"
+older_than_days = 30
+timeout = "1500ms"
+requests = 2
+cache = "2GiB"
 [feed]
 source = "lean"
 path = "ticks"
@@ -150,6 +160,15 @@ rdb = "two"
   EXPECT_EQ(config.hdb->database, "/mnt/days");
   EXPECT_EQ(config.hdb->cache_bytes, size_t{3} << 30);
   EXPECT_EQ(config.hdb->query_threads, 3);
+  EXPECT_EQ(config.hdb->archive.store, "https://s3.example.com");
+  EXPECT_EQ(config.hdb->archive.bucket, "history");
+  EXPECT_EQ(config.hdb->archive.prefix, "a/b");
+  EXPECT_EQ(config.hdb->archive.region, "eu-west-1");
+  EXPECT_EQ(config.hdb->archive.credentials, "keys");
+  EXPECT_EQ(config.hdb->archive.older_than_days, 30);
+  EXPECT_EQ(config.hdb->archive.timeout, std::chrono::milliseconds(1500));
+  EXPECT_EQ(config.hdb->archive.requests, 2u);
+  EXPECT_EQ(config.hdb->archive.cache_bytes, size_t{2} << 30);
   ASSERT_EQ(config.feeds.size(), 1u);
   EXPECT_EQ(config.feeds[0].source.kind(), "lean");
   const auto& lean = dynamic_cast<const feed::LeanOptions&>(config.feeds[0].source.chosen());
@@ -248,6 +267,10 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(stack->hdb->listener.port, bare.hdb->listener.port);
   EXPECT_EQ(stack->hdb->database, bare.hdb->database);
   EXPECT_EQ(stack->hdb->cache_bytes, bare.hdb->cache_bytes);
+  EXPECT_EQ(stack->hdb->archive.region, bare.hdb->archive.region);
+  EXPECT_EQ(stack->hdb->archive.timeout, bare.hdb->archive.timeout);
+  EXPECT_EQ(stack->hdb->archive.requests, bare.hdb->archive.requests);
+  EXPECT_EQ(stack->hdb->archive.cache_bytes, bare.hdb->archive.cache_bytes);
   EXPECT_EQ(stack->hdb->query_threads, bare.hdb->query_threads);
   EXPECT_EQ(stack->hdb->query_nice, bare.hdb->query_nice);
   const auto& plant = *stack->tickerplant;

@@ -149,6 +149,10 @@ absl::StatusOr<std::optional<ArchiveMarker>> ReadArchiveMarker(const std::string
   return *std::move(marker);
 }
 
+bool IsLeftoverMarker(std::string_view name) {
+  return name == kArchivingName || name == kRecalledName;
+}
+
 absl::Status CheckNotArchived(const std::string& table_directory, std::string_view what) {
   TS_ASSIGN_OR_RETURN(const bool is_archived,
                       FileExists(fmt::format("{}/{}", table_directory, kArchivedName)));

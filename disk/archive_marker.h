@@ -33,6 +33,7 @@ struct ArchivedFile {
   std::string name;  // Without a directory.
   uint64_t bytes = 0;
   uint32_t crc = 0;  // CRC32C of all bytes.
+  friend bool operator==(const ArchivedFile&, const ArchivedFile&) = default;
 };
 
 struct ArchiveMarker {
@@ -58,6 +59,10 @@ absl::StatusOr<ArchiveMarker> ParseArchiveMarker(std::string_view text);
 // for damage.
 absl::StatusOr<std::optional<ArchiveMarker>> ReadArchiveMarker(const std::string& directory,
                                                                std::string_view name);
+
+// True for a marker of objects that a table does not need. A copy of the table must not have it:
+// two tables would remove the same objects.
+bool IsLeftoverMarker(std::string_view name);
 
 // kFailedPrecondition, naming `tickstack hdb recall`, if a table is archived: for tools that need
 // its column files, or would keep a second version of it. `what` names the tool's work, such as

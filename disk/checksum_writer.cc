@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mapping.h"
 #include "base/status.h"
+#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
@@ -80,6 +81,7 @@ class ChecksumWriting {
   }
 
   absl::Status WriteTable(const std::string& directory) {
+    TS_RETURN_IF_ERROR(CheckNotArchived(directory, "writing checksums"));
     TS_ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadColumnNames(directory + "/.d"));
     std::vector<std::string> files = {".d"};
     for (const std::string& name : names) {

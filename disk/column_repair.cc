@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 #include "disk/compressed_file.h"
 #include "disk/kdb_format.h"
@@ -40,6 +41,7 @@ absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& option
   const std::string directory = fmt::format("{}/{}", partition, name);
   TS_ASSIGN_OR_RETURN(const bool has_table, IsDirectory(directory));
   if (!has_table) return NotFound("{}: no such table in the partition", directory);
+  TS_RETURN_IF_ERROR(CheckNotArchived(directory, "a repair"));
   const std::string checksum_path = fmt::format("{}/{}", directory, kChecksumName);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums,
                       ChecksumFile::Open(checksum_path));

@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/string_map.h"
+#include "disk/archive_marker.h"
+#include "disk/object_store.h"
 #include "disk/checksum_file.h"
 #include "disk/column_file.h"
 #include "disk/database.h"
@@ -166,8 +168,10 @@ std::vector<Finding> FindDamagedBlocks(const ChecksummedFile& each, uint64_t beg
   return findings;
 }
 
-// Compares every file of a table with its checksums. All threads share each file.
+// Compares every file of a table with its checksums, except those that `is_left_out`. All threads
+// share each file.
 absl::Status CheckChecksums(const std::string& directory, std::span<const std::string> names,
+                            absl::FunctionRef<bool(std::string_view)> is_left_out,
                             const std::shared_ptr<const SymbolDomains>& domains,
                             WorkerPool& workers, absl::FunctionRef<bool()> stop,
                             DatabaseCheck& check) {
@@ -183,9 +187,12 @@ absl::Status CheckChecksums(const std::string& directory, std::span<const std::s
     return absl::OkStatus();
   }
   std::vector<std::string> files;
-  for (const ChecksumFile::Entry& entry : (*checksums)->entries()) files.push_back(entry.name);
+  for (const ChecksumFile::Entry& entry : (*checksums)->entries()) {
+    if (!is_left_out(entry.name)) files.push_back(entry.name);
+  }
   for (const std::string& name : names) {
-    if ((*checksums)->Find(name) == nullptr) files.push_back(name);  // Its error says so.
+    // Its error says so.
+    if ((*checksums)->Find(name) == nullptr && !is_left_out(name)) files.push_back(name);
   }
   struct Task {
     size_t file;
@@ -254,13 +261,32 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
     AddFinding(FindingOf(fmt::format("{}/{}", directory, kRevisionsName), revisions.status()),
                check);
   }
-  TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, domains, workers, stop, check));
+  const absl::StatusOr<std::optional<ArchiveMarker>> marker =
+      ReadArchiveMarker(directory, kArchivedName);
+  if (!marker.ok()) {
+    AddFinding(FindingOf(fmt::format("{}/{}", directory, kArchivedName), marker.status()), check);
+    return check;
+  }
+  const bool has_store = GetObjectStore() != nullptr;
+  const auto is_left_out = [&](std::string_view name) {
+    return *marker && !has_store && (*marker)->Find(name).has_value();
+  };
+  if (*marker && !has_store) {
+    AddWarning({directory, std::nullopt,
+                fmt::format("{} files with {} bytes are archived in {} and were not read: "
+                            "`--stack` names the configuration with that store",
+                            (*marker)->files.size(), (*marker)->bytes(), (*marker)->store)},
+               check);
+  }
+  TS_RETURN_IF_ERROR(
+      CheckChecksums(directory, *names, is_left_out, domains, workers, stop, check));
   table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
   // Results are in `columns`.
   TS_RETURN_IF_ERROR(workers.ParallelFor(columns.size(), [&](size_t i) -> absl::Status {
     if (stop()) return absl::CancelledError("stopped");
+    if (is_left_out((*names)[i])) return absl::OkStatus();
     columns[i] = CheckColumn(path_of(i), domains);
     return absl::OkStatus();
   }));

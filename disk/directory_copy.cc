@@ -10,6 +10,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 
 namespace tickstack::disk {
@@ -112,6 +113,7 @@ absl::Status CopyDirectory(const std::string& from, const std::string& to, const
 
 absl::Status LinkDirectory(const std::string& from, const std::string& to, const Storage& storage) {
   return MakeCopy(from, to, storage, [&](const std::string& source, const std::string& copy) {
+    if (IsLeftoverMarker(source.substr(source.rfind('/') + 1))) return absl::OkStatus();
     return LinkFile(source, copy, storage);
   });
 }

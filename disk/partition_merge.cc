@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "disk/archive_marker.h"
 #include "disk/compressed_file.h"
 #include "disk/database.h"
 #include "disk/directory_copy.h"
@@ -373,6 +374,7 @@ absl::StatusOr<MergedPartition> MergePartition(const MergeOptions& options, int3
     TS_RETURN_IF_ERROR(CheckNames(owned.path));
     TS_RETURN_IF_ERROR(CheckExchange(DirectoryOf(owned.path), storage));
   }
+  TS_RETURN_IF_ERROR(CheckNoneArchived(owned.path, "a merge"));
   PartitionMerge merge(options, date, owned.path, owned.database->domains());
   MergedPartition merged;
   merged.path = owned.path;
@@ -396,6 +398,7 @@ absl::StatusOr<MergedPartition> MergePartition(const MergeOptions& options, int3
 absl::StatusOr<UndoneVersion> UndoMerge(const std::string& database, int32_t date,
                                         const Storage& storage) {
   TS_ASSIGN_OR_RETURN(const OwnedPartition owned, Own(database, date, storage));
+  TS_RETURN_IF_ERROR(CheckNoneArchived(owned.path, "undoing a merge"));
   return UndoVersion(owned.path, storage);
 }
 

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 #include "disk/column_cast.h"
 #include "disk/compressed_file.h"
@@ -268,7 +269,7 @@ absl::Status PartMigration::LinkColumns(const std::string& made) const {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory_));
   for (const DirectoryEntry& entry : entries) {
     const std::string name = NameInVersion(entry.name);
-    if (name.empty() || !entry.is_file) continue;
+    if (name.empty() || !entry.is_file || IsLeftoverMarker(entry.name)) continue;
     TS_RETURN_IF_ERROR(LinkFile(fmt::format("{}/{}", directory_, entry.name),
                                 fmt::format("{}/{}/{}", made, table_, name), storage_));
   }
@@ -457,6 +458,7 @@ absl::StatusOr<std::vector<PartMigration>> PartsToChange(
     PartMigration part(options, partition.directory, table, change, database.domains());
     TS_ASSIGN_OR_RETURN(const bool is_done, part.IsDone());
     if (!is_done) {
+      TS_RETURN_IF_ERROR(CheckNoneArchived(partition.directory, "a migration"));
       parts.push_back(std::move(part));
       continue;
     }

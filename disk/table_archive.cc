@@ -89,7 +89,9 @@ class ArchiveWork {
   absl::Status EachVerifiedPiece(
       const ArchiveMarker& marker, size_t file, const ChecksumFile& checksums,
       absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const;
+  absl::Status CheckObjects(const ArchiveMarker& marker, const ChecksumFile& checksums) const;
   absl::Status CheckUnchanged(const ArchiveMarker& marker) const;
+  absl::StatusOr<bool> UseRecalled(const ArchiveMarker& plan, const ChecksumFile& checksums);
   absl::Status RemoveLocalFiles(const ArchiveMarker& marker) const;
   absl::StatusOr<bool> IsLocal(const ArchiveMarker& marker, size_t file,
                                const ChecksumFile& checksums) const;
@@ -207,6 +209,33 @@ absl::Status ArchiveWork::EachVerifiedPiece(
                   archived.crc, kArchivedName);
 }
 
+absl::Status ArchiveWork::CheckObjects(const ArchiveMarker& marker,
+                                       const ChecksumFile& checksums) const {
+  const auto nothing = [](uint64_t, std::span<const std::byte>) { return absl::OkStatus(); };
+  for (size_t i = 0; i < marker.files.size(); ++i) {
+    TS_RETURN_IF_ERROR(EachVerifiedPiece(marker, i, checksums, nothing));
+  }
+  return absl::OkStatus();
+}
+
+// Archives the table with the objects that it had before it was recalled. False if it has none, or
+// if they do not have the content of `plan`.
+absl::StatusOr<bool> ArchiveWork::UseRecalled(const ArchiveMarker& plan,
+                                              const ChecksumFile& checksums) {
+  TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> recalled,
+                      ReadArchiveMarker(directory_, kRecalledName));
+  if (!recalled || recalled->store != plan.store || recalled->files != plan.files) return false;
+  const absl::Status objects = CheckObjects(*recalled, checksums);
+  if (absl::IsNotFound(objects) || absl::IsDataLoss(objects)) return false;
+  TS_RETURN_IF_ERROR(objects);
+  TS_RETURN_IF_ERROR(CheckUnchanged(*recalled));
+  TS_RETURN_IF_ERROR(storage_.Rename(InTable(directory_, kRecalledName),
+                                     InTable(directory_, kArchivedName)));
+  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
+  TS_RETURN_IF_ERROR(RemoveLocalFiles(*recalled));
+  return true;
+}
+
 // kFailedPrecondition if a program has written a file since it was mapped.
 absl::Status ArchiveWork::CheckUnchanged(const ArchiveMarker& marker) const {
   for (size_t i = 0; i < marker.files.size(); ++i) {
@@ -236,16 +265,13 @@ absl::StatusOr<ArchivedTable> ArchiveWork::Archive() {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
   TS_ASSIGN_OR_RETURN(const ArchiveMarker marker, PlanMarker(*checksums));
   if (marker.files.empty()) return ArchivedTable();
+  TS_ASSIGN_OR_RETURN(const bool has_objects, UseRecalled(marker, *checksums));
+  if (has_objects) return ArchivedTable{marker.files.size(), marker.bytes(), true};
   const std::string archiving = InTable(directory_, kArchivingName);
   TS_RETURN_IF_ERROR(WriteNewFile(storage_, archiving, AsBytes(EncodeArchiveMarker(marker))));
   TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
   TS_RETURN_IF_ERROR(Upload(marker));
-  for (size_t i = 0; i < marker.files.size(); ++i) {
-    TS_RETURN_IF_ERROR(
-        EachVerifiedPiece(marker, i, *checksums, [](uint64_t, std::span<const std::byte>) {
-          return absl::OkStatus();
-        }));
-  }
+  TS_RETURN_IF_ERROR(CheckObjects(marker, *checksums));
   TS_RETURN_IF_ERROR(CheckUnchanged(marker));
   TS_RETURN_IF_ERROR(storage_.Rename(archiving, InTable(directory_, kArchivedName)));
   TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));

@@ -19,7 +19,8 @@
 //   2  trade/.archived  ->  trade/.recalled
 //   3  objects                 removed, and then `.recalled`: only if asked for
 //
-// Each archiving of a table has keys of its own, so no two tables ever share an object.
+// Each archiving of a table has keys of its own, so no two tables ever share an object. Only if the
+// same table is archived again, unchanged, its objects of before are compared and used again.
 //
 // Threads: one writer, who holds the lock of the database. Readers may read the table meanwhile:
 // they find each column in one of the two places.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -11,6 +12,7 @@
 #include "base/mapping.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "disk/archive_marker.h"
 #include "disk/stored_value.h"
 
 namespace tickstack::hdb {
@@ -21,7 +23,11 @@ void FindMissingColumns(const disk::SplayedTable& part, std::vector<std::string>
   const std::string version = part.DirectoryNow();
   const std::string& directory = version.empty() ? part.directory() : version;
   std::vector<std::string> found;
+  const absl::StatusOr<std::optional<disk::ArchiveMarker>> marker =
+      disk::ReadArchiveMarker(directory, disk::kArchivedName);
+  if (!marker.ok()) found.emplace_back(Message(marker.status()));
   for (const std::string& column : part.column_names()) {
+    if (marker.ok() && *marker && (*marker)->Find(column)) continue;
     const std::string path = fmt::format("{}/{}", directory, column);
     const absl::StatusOr<bool> is_there = FileExists(path);
     if (!is_there.ok()) found.emplace_back(Message(is_there.status()));

@@ -6,6 +6,7 @@
 
 #include "base/mapping.h"
 #include "base/status.h"
+#include "disk/archived_bytes.h"
 #include "disk/decompressed_image.h"
 #include "disk/open_tables.h"
 

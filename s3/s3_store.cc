@@ -117,7 +117,7 @@ struct Request {
   uint64_t begin = 0;               // Of a GET.
   std::span<std::byte> received;    // Of a GET.
   std::span<const std::byte> sent;  // Of a PUT.
-  std::string sha256;               // Of a PUT.
+  std::string sha256;               // Of `sent`.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
@@ -135,7 +135,6 @@ class S3Store : public disk::ObjectStore {
     request.verb = Verb::kPut;
     request.key = key;
     request.sent = bytes;
-    request.sha256 = Sha256OfBytes(bytes);
     return Do(request);
   }
   absl::Status Get(const std::string& key, uint64_t begin, std::span<std::byte> out,
@@ -156,7 +155,7 @@ class S3Store : public disk::ObjectStore {
   }
 
  private:
-  absl::Status Do(const Request& request);
+  absl::Status Do(Request& request);
   absl::Status Try(const Request& request, bool* may_retry);
   absl::Status ErrorOfAnswer(const Request& request, long code, const Transfer& transfer) const;
   CURL* TakeHandle();
@@ -235,6 +234,9 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
   if (!options_.credentials.session_token.empty()) {
     headers.Add("x-amz-security-token: " + options_.credentials.session_token);
   }
+  // S3 requires the hash of the body, also of an empty one. curl neither computes it for an upload
+  // nor sends it otherwise, but signs this header.
+  headers.Add("x-amz-content-sha256: " + request.sha256);
   switch (request.verb) {
     case Verb::kGet: {
       const std::string range = fmt::format("{}-{}", request.begin,
@@ -243,8 +245,6 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
       break;
     }
     case Verb::kPut:
-      // curl signs the hash of a body only if it is told.
-      headers.Add("x-amz-content-sha256: " + request.sha256);
       headers.Add("Expect:");  // Without waiting for a 100.
       curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
       curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
@@ -300,7 +300,8 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
                   request.received.size());
 }
 
-absl::Status S3Store::Do(const Request& request) {
+absl::Status S3Store::Do(Request& request) {
+  request.sha256 = Sha256OfBytes(request.sent);
   std::chrono::milliseconds pause = kFirstPause;
   const auto is_cancelled = [&request] {
     return request.cancelled != nullptr && request.cancelled->load(std::memory_order_relaxed);

@@ -23,6 +23,7 @@ FIRST = "first-evening.md"
 SYSTEMD = "needs systemd: package_test.py runs it in a machine with the package"
 # Pages, a text of the block, and why it is not tried here.
 EXCUSED = {
+    ("archive.md", "tickstack hdb archive"): "needs an S3 service; archive_test.py runs the commands with one",
     ("backup.md", "systemctl stop tickstack"): SYSTEMD,
     ("history-queries.md", "--years 1"): "generates and asks for minutes; hdb_queries_test.py runs it small",
     ("http.md", "ws.onmessage ="): "needs KX's c.js, which is not part of this project; http_test.py sends the same frames",

@@ -1,0 +1,310 @@
+#include "disk/table_archive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "disk/archive_marker.h"
+#include "disk/checksum_writer.h"
+#include "disk/database.h"
+#include "disk/database_check.h"
+#include "disk/late_rows_testing.h"
+#include "disk/object_store_testing.h"
+#include "disk/partition_merge.h"
+#include "disk/partition_migration.h"
+#include "disk/partition_testing.h"
+
+namespace tickstack::disk {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+namespace fs = std::filesystem;
+
+// Names and contents of the files in a directory.
+using DirectoryContent = std::map<std::string, std::string>;
+
+DirectoryContent ContentOf(const std::string& directory) {
+  DirectoryContent content;
+  for (const fs::directory_entry& each : fs::directory_iterator(directory)) {
+    content[each.path().filename().string()] = FileBytes(each.path().string());
+  }
+  return content;
+}
+
+class TableArchiveTest : public DayWithLateRows {
+ protected:
+  std::string trade() const { return day() + "/trade"; }
+  ArchiveOptions Options(StorageObserver* observer = nullptr) const {
+    ArchiveOptions options;
+    options.store = store_.shared();
+    options.prefix = "stack";
+    options.keep_bytes = 0;
+    options.object_bytes = kChecksumBlockBytes;
+    options.observer = observer;
+    return options;
+  }
+  absl::Status Archive(StorageObserver* observer = nullptr) const {
+    return ArchiveTable(trade(), Options(observer)).status();
+  }
+  absl::Status Recall(bool deletes, StorageObserver* observer = nullptr) const {
+    return RecallTable(trade(), Options(observer), deletes).status();
+  }
+
+  const StoreOfTest store_;
+};
+
+TEST_F(TableArchiveTest, AnArchivedTableGivesTheSameAnswersAndComesBackAsItWas) {
+  const DirectoryContent before = ContentOf(trade());
+  const absl::StatusOr<ArchivedTable> archived = ArchiveTable(trade(), Options());
+  ASSERT_TRUE(archived.ok()) << archived.status();
+  EXPECT_EQ(archived->files, before.size() - 2);  // Without .d and .checksums.
+  const DirectoryContent during = ContentOf(trade());
+  EXPECT_THAT(during, SizeIs(3));
+  EXPECT_EQ(during.at(".d"), before.at(".d"));
+  EXPECT_EQ(during.at(".checksums"), before.at(".checksums"));
+  const auto marker = *ReadArchiveMarker(trade(), kArchivedName);
+  ASSERT_TRUE(marker.has_value());
+  EXPECT_EQ(std::set<std::string>(store_->Keys().begin(), store_->Keys().end()).size(),
+            marker->Keys().size());
+  EXPECT_THAT(marker->objects, testing::StartsWith("stack/2024.01.29/trade/"));
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+  ExpectSound();
+  // Again: nothing to do.
+  EXPECT_FALSE(ArchiveTable(trade(), Options())->has_changed);
+
+  ASSERT_TRUE(Recall(false).ok());
+  DirectoryContent after = ContentOf(trade());
+  EXPECT_EQ(after.erase(".recalled"), 1u);
+  EXPECT_EQ(after, before);
+  EXPECT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
+  ASSERT_TRUE(Recall(true).ok());
+  EXPECT_EQ(ContentOf(trade()), before);
+  EXPECT_THAT(store_->Keys(), IsEmpty());
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(TableArchiveTest, SmallFilesStay) {
+  ArchiveOptions options = Options();
+  options.keep_bytes = 5000;  // `sym` has a page and more, but fewer than 5000 bytes.
+  const DirectoryContent before = ContentOf(trade());
+  EXPECT_FALSE(ArchiveTable(trade(), options)->has_changed);
+  EXPECT_EQ(ContentOf(trade()), before);
+  EXPECT_THAT(store_->Keys(), IsEmpty());
+}
+
+// Goal: whatever step is the last of a killed archive or recall, readers see the same rows
+// afterwards, and a repetition leaves neither a file nor an object too many. Method: steps on the
+// file system and requests to the store are counted together; after n of them, all fail.
+TEST_F(TableArchiveTest, AKillAtAnyStepLosesNothing) {
+  enum Work { kArchive, kRecall, kRecallAndDelete };
+  const DirectoryContent local = ContentOf(trade());
+  for (const Work work : {kArchive, kRecall, kRecallAndDelete}) {
+    const auto run = [&](StorageObserver* observer) {
+      return work == kArchive ? Archive(observer) : Recall(work == kRecallAndDelete, observer);
+    };
+    for (size_t steps = 0;; ++steps) {
+      SCOPED_TRACE(fmt::format("work {} steps {}", static_cast<int>(work), steps));
+      ASSERT_LT(steps, 1000u);
+      if (work != kArchive) ASSERT_TRUE(Archive().ok());
+      StepKiller killer(steps);
+      store_->SetHook([&killer](std::string_view, const std::string& key) {
+        return killer.Before(StorageStep::kWrite, key, 0);
+      });
+      const bool is_done = run(&killer).ok();
+      store_->SetHook(nullptr);
+      ASSERT_EQ(SeenNow(), kSeenBefore);
+      if (work == kArchive) {
+        ASSERT_TRUE(Archive().ok());
+        ASSERT_EQ(SeenNow(), kSeenBefore);
+        const auto marker = *ReadArchiveMarker(trade(), kArchivedName);
+        ASSERT_TRUE(marker.has_value());
+        ASSERT_THAT(ContentOf(trade()), SizeIs(3));
+        ASSERT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
+      } else {
+        ASSERT_TRUE(run(nullptr).ok());
+      }
+      ASSERT_TRUE(Recall(true).ok());
+      ASSERT_EQ(ContentOf(trade()), local);
+      ASSERT_THAT(store_->Keys(), IsEmpty());
+      ExpectSound();
+      if (!is_done) continue;
+      EXPECT_GT(steps, 10u);
+      break;
+    }
+  }
+}
+
+// Goal: the local files stay unless each object is right. Method: each object in turn is damaged,
+// shortened or lost between its upload and the comparison.
+TEST_F(TableArchiveTest, ALocalFileStaysUnlessItsObjectIsRight) {
+  const DirectoryContent before = ContentOf(trade());
+  const std::vector<std::function<void(std::string&)>> faults = {
+      [](std::string& bytes) { bytes[bytes.size() / 2] ^= 1; },
+      [](std::string& bytes) { bytes.pop_back(); },
+  };
+  for (const auto& fault : faults) {
+    std::atomic<bool> is_done = false;
+    store_->SetHook([&](std::string_view verb, const std::string& key) {
+      if (verb == "get" && !is_done.exchange(true)) store_->Change(key, fault);
+      return absl::OkStatus();
+    });
+    const absl::Status status = Archive();
+    store_->SetHook(nullptr);
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(Message(status)), HasSubstr("s3://test/stack/"));
+    DirectoryContent after = ContentOf(trade());
+    EXPECT_EQ(after.erase(".archiving"), 1u);
+    EXPECT_EQ(after, before);
+    EXPECT_EQ(SeenNow(), kSeenBefore);
+  }
+  ASSERT_TRUE(Archive().ok());
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(TableArchiveTest, ADamagedLocalFileIsNotArchived) {
+  std::fstream(trade() + "/size", std::ios::in | std::ios::out).seekp(20).put('\x7f');
+  const absl::Status status = Archive();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(store_->Keys(), IsEmpty());
+  fs::remove(trade() + "/.checksums");
+  EXPECT_THAT(std::string(Message(Archive())), HasSubstr("tickstack hdb checksum"));
+}
+
+TEST_F(TableArchiveTest, ATableWithDamagedObjectsStaysArchived) {
+  ASSERT_TRUE(Archive().ok());
+  store_->Change(store_->Keys().back(), [](std::string& bytes) { bytes.back() ^= 1; });
+  const absl::Status status = Recall(true);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(fs::exists(trade() + "/.archived"));
+  // A query gets the same error, and never the damaged byte.
+  const auto database = *Database::Open(db());
+  EXPECT_TRUE(absl::IsDataLoss(Look(*database).status())) << Look(*database).status();
+}
+
+TEST_F(TableArchiveTest, EqualTablesShareNoObject) {
+  const std::string other = folder_ / "other/2024.01.29";
+  fs::create_directories(other);
+  fs::copy(trade(), other + "/trade");
+  ASSERT_TRUE(Archive().ok());
+  ASSERT_TRUE(ArchiveTable(other + "/trade", Options()).ok());
+  ASSERT_TRUE(RecallTable(other + "/trade", Options(), true).ok());
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(TableArchiveTest, WhatNeedsTheColumnsHereIsRefused) {
+  ASSERT_TRUE(Archive().ok());
+  const auto expect_refused = [this](const absl::Status& status, const std::string& table) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(Message(status)), HasSubstr(table + ": archived"));
+    EXPECT_THAT(std::string(Message(status)), HasSubstr("hdb recall"));
+    EXPECT_EQ(SeenNow(), kSeenBefore);
+  };
+  expect_refused(Merge().status(), trade());
+  ColumnChange change;
+  change.kind = ColumnChange::Kind::kRename;
+  change.column = "note";
+  change.new_name = "remark";
+  MigrationOptions options;
+  options.database = db();
+  expect_refused(MigrateTable(options, "trade", change).status(), trade());
+  // Also if the archived table is another one of the partition.
+  expect_refused(MigrateTable(options, "quote", change).status(), trade());
+  WorkerPool none(0);
+  ChecksumWriterOptions checksum;
+  checksum.workers = &none;
+  const auto written = WriteChecksums(db(), checksum, Storage());
+  ASSERT_TRUE(written.ok());
+  ASSERT_THAT(written->errors, SizeIs(1));
+  EXPECT_THAT(written->errors.front(), HasSubstr(trade() + ": archived"));
+  ASSERT_TRUE(Recall(true).ok());
+  EXPECT_TRUE(Merge().ok());
+}
+
+TEST_F(TableArchiveTest, WithoutItsStoreATableIsAnErrorOfItsDatesOnly) {
+  ASSERT_TRUE(Archive().ok());
+  SetObjectStore(nullptr);
+  const auto database = Database::Open(db());
+  ASSERT_TRUE(database.ok());
+  const absl::Status status = Look(**database).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(status)),
+              HasSubstr("archived in s3://test, and this process has no object store"));
+  EXPECT_TRUE((*(*database)->FindPartitioned("trade")->In(1))->Column(0).ok());
+  // A check reads what is here, and says what it left out.
+  WorkerPool none(0);
+  const auto check = CheckDatabase(db(), none);
+  ASSERT_TRUE(check.ok());
+  EXPECT_TRUE(check->is_sound());
+  ASSERT_THAT(check->warnings, SizeIs(1));
+  EXPECT_THAT(check->warnings.front().what, HasSubstr("archived"));
+  SetObjectStore(store_.shared());
+  store_->SetHook([](std::string_view, const std::string&) { return Unavailable("no route"); });
+  const absl::Status lost = Look(**database).status();
+  EXPECT_TRUE(absl::IsUnavailable(lost)) << lost;
+  EXPECT_THAT(std::string(Message(lost)), HasSubstr("trade/"));
+}
+
+TEST_F(TableArchiveTest, AMarkerWithAnyChangedByteIsRefused) {
+  const ArchiveMarker marker{
+      "s3://b", "a/2024.01.29/trade/0f", 65536, {{"time", 70000, 7}, {"price size", 1, 0xabcdef}}};
+  const std::string text = EncodeArchiveMarker(marker);
+  const absl::StatusOr<ArchiveMarker> parsed = ParseArchiveMarker(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(EncodeArchiveMarker(*parsed), text);
+  EXPECT_EQ(parsed->Keys(), (std::vector<std::string>{"a/2024.01.29/trade/0f/0.0",
+                                                      "a/2024.01.29/trade/0f/0.1",
+                                                      "a/2024.01.29/trade/0f/1.0"}));
+  for (size_t i = 0; i < text.size(); ++i) {
+    std::string changed = text;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_TRUE(absl::IsDataLoss(ParseArchiveMarker(changed).status())) << i;
+    EXPECT_TRUE(absl::IsDataLoss(ParseArchiveMarker(text.substr(0, i)).status())) << i;
+  }
+}
+
+// Goal: readers never see anything but the day's rows while its table moves to the store and back.
+TEST_F(TableArchiveTest, ReadersSeeTheSameRowsMeanwhile) {
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> looks = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      while (!stop.load()) {
+        const auto database = Database::Open(db());
+        ASSERT_TRUE(database.ok()) << database.status();
+        for (int again = 0; again < 3; ++again) {
+          const absl::StatusOr<SeenDay> seen = Look(**database);
+          ASSERT_TRUE(seen.ok()) << seen.status();
+          ASSERT_EQ(*seen, kSeenBefore);
+        }
+        looks.fetch_add(1);
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(Archive().ok());
+    // Without deletion: a reader that opened a column in the store may go on there.
+    ASSERT_TRUE(Recall(false).ok());
+    const uint64_t before = looks.load();
+    while (looks.load() < before + 3 && !HasFailure()) std::this_thread::yield();
+  }
+  stop.store(true);
+  for (std::thread& reader : readers) reader.join();
+}
+
+}  // namespace
+}  // namespace tickstack::disk
