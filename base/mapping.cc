@@ -141,9 +141,8 @@ absl::StatusOr<Mapping> Mapping::OfMemory(size_t bytes) {
 
 absl::StatusOr<Mapping> Mapping::OfSparseMemory(size_t bytes) {
   if (bytes == 0) return Mapping();
-  TS_ASSIGN_OR_RETURN(Mapping mapping,
-                      Map("memory", bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
+  TS_ASSIGN_OR_RETURN(Mapping mapping, Map("memory", bytes, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
   // Fails on kernels without large pages, which then need no advice.
   (void)::madvise(mapping.data_, mapping.bytes_, MADV_NOHUGEPAGE);
   return mapping;

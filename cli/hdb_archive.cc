@@ -59,8 +59,7 @@ absl::StatusOr<std::vector<std::string>> TablesOf(const std::string& partition,
 }
 
 absl::Status CheckDates(const disk::Database& database) {
-  if (database.partitions().empty() ||
-      database.partition_kind() == disk::PartitionKind::kDate) {
+  if (database.partitions().empty() || database.partition_kind() == disk::PartitionKind::kDate) {
     return absl::OkStatus();
   }
   return Unimplemented("{}: partitions by {}, expected partitions by date", database.root(),
@@ -79,8 +78,7 @@ void PrintTotals(std::string_view verb, const std::string& directory, const Arch
                                   {"files", totals.files},
                                   {"bytes", totals.bytes}};
     if (with_deleted) all["deleted_objects"] = totals.deleted_objects;
-    fmt::print("{}\n",
-               all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
   fmt::print("{}: {} {} tables, {} files, {} bytes{}\n", Printable(directory), verb, totals.tables,
@@ -248,7 +246,8 @@ void AddHdbRecallOptions(CLI::App& command, HdbRecallOptions& options) {
                   "Partition to fetch, such as 2024.01.02; can be given several times")
       ->allow_extra_args(false)
       ->required();
-  command.add_option("--table", options.tables, "Fetch only this table; can be given several times")
+  command
+      .add_option("--table", options.tables, "Fetch only this table; can be given several times")
       ->allow_extra_args(false);
   command.add_flag("--delete", options.delete_objects,
                    "Also delete the objects in the store; a running hdb must have reloaded first");

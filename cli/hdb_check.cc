@@ -78,7 +78,7 @@ int RunHdbCheck(const HdbCheckOptions& options) {
   const size_t threads =
       options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   WorkerPool workers(threads - 1);  // The main thread is one of them.
-  s3::ArchiveAccess archive;  // Destroyed after all columns are closed.
+  s3::ArchiveAccess archive;        // Destroyed after all columns are closed.
   const absl::StatusOr<s3::ArchiveSettings> settings = ArchiveSettingsOf(options.config);
   const absl::Status opened = settings.ok() ? archive.Begin(*settings) : settings.status();
   if (!opened.ok()) {

@@ -131,9 +131,10 @@ absl::StatusOr<ArchiveMarker> ParseArchiveMarker(std::string_view text) {
   const bool is_whole = !marker.store.empty() && !marker.objects.empty() &&
                         marker.object_bytes > 0 && marker.object_bytes % kChecksumBlockBytes == 0;
   if (!is_whole) {
-    return DataLoss("line 2: expected a store, the beginning of keys, and a multiple of {} as the "
-                    "size of objects",
-                    kChecksumBlockBytes);
+    return DataLoss(
+        "line 2: expected a store, the beginning of keys, and a multiple of {} as the "
+        "size of objects",
+        kChecksumBlockBytes);
   }
   return marker;
 }

@@ -219,8 +219,8 @@ void ArchiveCache::PlanAhead(ArchivedBytes& file, uint64_t end_block) {
 }
 
 std::shared_ptr<ArchiveCache::Fetch> ArchiveCache::Enqueue(ArchivedBytes& file,
-                                                           uint64_t begin_block,
-                                                           uint64_t end_block, bool is_needed) {
+                                                           uint64_t begin_block, uint64_t end_block,
+                                                           bool is_needed) {
   const auto fetch = std::make_shared<Fetch>();
   fetch->file = file.shared_from_this();
   fetch->begin_block = begin_block;
@@ -379,9 +379,8 @@ absl::StatusOr<std::shared_ptr<ArchivedBytes>> ArchivedBytes::Open(const std::st
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const VerifiedBlocks> blocks,
                       VerifiedBlocks::Load(checksums, path, bytes));
   TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfSparseMemory(bytes));
-  return std::shared_ptr<ArchivedBytes>(new ArchivedBytes(path, std::move(store),
-                                                          *std::move(marker), *number,
-                                                          std::move(mapping), std::move(blocks)));
+  return std::shared_ptr<ArchivedBytes>(new ArchivedBytes(
+      path, std::move(store), *std::move(marker), *number, std::move(mapping), std::move(blocks)));
 }
 
 // Its fetches hold references to it, so there are none.

@@ -44,13 +44,13 @@ class ArchivedBytes;
 struct ArchiveCounts {
   // Bytes of local files with checksums that were read for the first time since they were opened.
   uint64_t local_bytes = 0;
-  uint64_t cache_bytes = 0;      // Bytes of archived files that were in the cache when needed.
-  uint64_t store_bytes = 0;      // Bytes that the store sent, including those fetched ahead.
-  uint64_t store_requests = 0;   // Fetches, each of at most 4 MiB.
-  uint64_t store_errors = 0;     // Fetches that failed, or whose bytes were damaged.
-  uint64_t held_bytes = 0;       // Bytes in the cache now, or being fetched.
-  uint64_t held_bytes_max = 0;   // Limit of held_bytes.
-  uint64_t evicted_bytes = 0;    // Bytes that made room for others.
+  uint64_t cache_bytes = 0;     // Bytes of archived files that were in the cache when needed.
+  uint64_t store_bytes = 0;     // Bytes that the store sent, including those fetched ahead.
+  uint64_t store_requests = 0;  // Fetches, each of at most 4 MiB.
+  uint64_t store_errors = 0;    // Fetches that failed, or whose bytes were damaged.
+  uint64_t held_bytes = 0;      // Bytes in the cache now, or being fetched.
+  uint64_t held_bytes_max = 0;  // Limit of held_bytes.
+  uint64_t evicted_bytes = 0;   // Bytes that made room for others.
 };
 
 // One per process. Threads: any.

@@ -14,11 +14,11 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "disk/archive_marker.h"
-#include "disk/object_store.h"
 #include "disk/checksum_file.h"
 #include "disk/column_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
+#include "disk/object_store.h"
 #include "disk/partition_versions.h"
 #include "disk/stored_file.h"
 #include "disk/stored_value.h"
@@ -278,8 +278,7 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
                             (*marker)->files.size(), (*marker)->bytes(), (*marker)->store)},
                check);
   }
-  TS_RETURN_IF_ERROR(
-      CheckChecksums(directory, *names, is_left_out, domains, workers, stop, check));
+  TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, is_left_out, domains, workers, stop, check));
   table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };

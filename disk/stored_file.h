@@ -53,7 +53,7 @@ class StoredFile {
 
   virtual ~StoredFile() = default;
   const std::string& path() const { return path_; }
-  uint64_t bytes() const { return bytes_; }  // Uncompressed.
+  uint64_t bytes() const { return bytes_; }                       // Uncompressed.
   uint64_t disk_bytes() const { return stored_.bytes().size(); }  // Or in the object store.
   bool is_archived() const { return stored_.archived != nullptr; }
 

@@ -101,7 +101,7 @@ class ArchiveWork {
   const std::string directory_;
   const ArchiveOptions& options_;
   const Storage storage_;
-  std::vector<LocalFile> local_;  // Of the files in the marker of PlanMarker.
+  std::vector<LocalFile> local_;  // The files that PlanMarker chose, in its order.
 };
 
 absl::Status ArchiveWork::RemoveMarker(std::string_view name) {
@@ -117,8 +117,8 @@ absl::Status ArchiveWork::DropUnfinished() {
   // One that is damaged was not synced, so no object of it was written.
   if (!left.ok() && !absl::IsDataLoss(left.status())) return left.status();
   if (left.ok()) {
-    TS_RETURN_IF_ERROR(Annotate(DeleteObjects(**left, *options_.store),
-                                InTable(directory_, kArchivingName)));
+    TS_RETURN_IF_ERROR(
+        Annotate(DeleteObjects(**left, *options_.store), InTable(directory_, kArchivingName)));
   }
   return RemoveMarker(kArchivingName);
 }
@@ -136,9 +136,8 @@ absl::StatusOr<ArchiveMarker> ArchiveWork::PlanMarker(const ChecksumFile& checks
   ArchiveMarker marker;
   TS_ASSIGN_OR_RETURN(const std::string unique, RandomName());
   marker.store = options_.store->name();
-  marker.objects =
-      fmt::format("{}{}/{}", options_.prefix.empty() ? "" : options_.prefix + "/",
-                  LabelOf(directory_), unique);
+  marker.objects = fmt::format("{}{}/{}", options_.prefix.empty() ? "" : options_.prefix + "/",
+                               LabelOf(directory_), unique);
   marker.object_bytes = options_.object_bytes;
   for (const ChecksumFile::Entry& entry : checksums.entries()) {
     if (entry.name.starts_with('.') || entry.bytes <= options_.keep_bytes) continue;
@@ -186,11 +185,9 @@ absl::Status ArchiveWork::EachVerifiedPiece(
   uint32_t crc = 0;
   for (uint64_t at = 0; at < archived.bytes;) {
     const uint64_t in_object = at % marker.object_bytes;
-    piece.resize(
-        std::min({kPieceBytes, marker.object_bytes - in_object, archived.bytes - at}));
+    piece.resize(std::min({kPieceBytes, marker.object_bytes - in_object, archived.bytes - at}));
     const std::string key = marker.KeyOf(file, at);
-    TS_RETURN_IF_ERROR(
-        Annotate(options_.store->Get(key, in_object, piece.span(), nullptr), path));
+    TS_RETURN_IF_ERROR(Annotate(options_.store->Get(key, in_object, piece.span(), nullptr), path));
     const std::span<const std::byte> bytes(piece.data(), piece.size());
     for (uint64_t block = 0; block < bytes.size(); block += kChecksumBlockBytes) {
       const uint32_t found =
@@ -229,8 +226,8 @@ absl::StatusOr<bool> ArchiveWork::UseRecalled(const ArchiveMarker& plan,
   if (absl::IsNotFound(objects) || absl::IsDataLoss(objects)) return false;
   TS_RETURN_IF_ERROR(objects);
   TS_RETURN_IF_ERROR(CheckUnchanged(*recalled));
-  TS_RETURN_IF_ERROR(storage_.Rename(InTable(directory_, kRecalledName),
-                                     InTable(directory_, kArchivedName)));
+  TS_RETURN_IF_ERROR(
+      storage_.Rename(InTable(directory_, kRecalledName), InTable(directory_, kArchivedName)));
   TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
   TS_RETURN_IF_ERROR(RemoveLocalFiles(*recalled));
   return true;
@@ -300,11 +297,10 @@ absl::Status ArchiveWork::Fetch(const ArchiveMarker& marker, size_t file,
   TS_RETURN_IF_ERROR(storage_.Remove(made));
   {
     TS_ASSIGN_OR_RETURN(File out, storage_.Create(made));
-    TS_RETURN_IF_ERROR(EachVerifiedPiece(
-        marker, file, checksums,
-        [&](uint64_t at, std::span<const std::byte> bytes) {
-          return storage_.Write(out, at, bytes);
-        }));
+    TS_RETURN_IF_ERROR(EachVerifiedPiece(marker, file, checksums,
+                                         [&](uint64_t at, std::span<const std::byte> bytes) {
+                                           return storage_.Write(out, at, bytes);
+                                         }));
     TS_RETURN_IF_ERROR(storage_.Sync(out));
   }
   // A file that is newer than its checksums would pass for one that a program changed.
@@ -341,8 +337,8 @@ absl::StatusOr<RecalledTable> ArchiveWork::Recall(bool delete_objects) {
       result.bytes += archived->files[i].bytes;
     }
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
-    TS_RETURN_IF_ERROR(storage_.Rename(InTable(directory_, kArchivedName),
-                                       InTable(directory_, kRecalledName)));
+    TS_RETURN_IF_ERROR(
+        storage_.Rename(InTable(directory_, kArchivedName), InTable(directory_, kRecalledName)));
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
   }
   if (delete_objects) TS_RETURN_IF_ERROR(DeleteRecalled(result));

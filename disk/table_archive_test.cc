@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,8 +77,7 @@ TEST_F(TableArchiveTest, AnArchivedTableGivesTheSameAnswersAndComesBackAsItWas) 
   EXPECT_EQ(during.at(".checksums"), before.at(".checksums"));
   const auto marker = *ReadArchiveMarker(trade(), kArchivedName);
   ASSERT_TRUE(marker.has_value());
-  EXPECT_EQ(std::set<std::string>(store_->Keys().begin(), store_->Keys().end()).size(),
-            marker->Keys().size());
+  EXPECT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
   EXPECT_THAT(marker->objects, testing::StartsWith("stack/2024.01.29/trade/"));
   EXPECT_EQ(SeenNow(), kSeenBefore);
   ExpectSound();
@@ -265,9 +263,9 @@ TEST_F(TableArchiveTest, AMarkerWithAnyChangedByteIsRefused) {
   const absl::StatusOr<ArchiveMarker> parsed = ParseArchiveMarker(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(EncodeArchiveMarker(*parsed), text);
-  EXPECT_EQ(parsed->Keys(), (std::vector<std::string>{"a/2024.01.29/trade/0f/0.0",
-                                                      "a/2024.01.29/trade/0f/0.1",
-                                                      "a/2024.01.29/trade/0f/1.0"}));
+  EXPECT_EQ(parsed->Keys(),
+            (std::vector<std::string>{"a/2024.01.29/trade/0f/0.0", "a/2024.01.29/trade/0f/0.1",
+                                      "a/2024.01.29/trade/0f/1.0"}));
   for (size_t i = 0; i < text.size(); ++i) {
     std::string changed = text;
     changed[i] = static_cast<char>(changed[i] ^ 1);

@@ -18,7 +18,7 @@
 namespace tickstack::s3 {
 namespace {
 
-constexpr size_t kErrorBytesMax = 512;  // Of the text of an answer with an error.
+constexpr size_t kErrorBytesMax = 512;  // The most that is kept of an error.
 constexpr std::chrono::milliseconds kFirstPause{100};
 
 // Signed requests are only right if curl does not change the path, so these are all that it may
@@ -80,8 +80,7 @@ size_t OnSending(char* data, size_t, size_t bytes, void* argument) {
 // curl sends a body again if the server closed the connection before it answered.
 int OnSeek(void* argument, curl_off_t offset, int origin) {
   auto& transfer = *static_cast<Transfer*>(argument);
-  if (origin != SEEK_SET || offset < 0 ||
-      static_cast<size_t>(offset) > transfer.whole.size()) {
+  if (origin != SEEK_SET || offset < 0 || static_cast<size_t>(offset) > transfer.whole.size()) {
     return CURL_SEEKFUNC_CANTSEEK;
   }
   transfer.sent = transfer.whole.subspan(static_cast<size_t>(offset));
@@ -114,9 +113,9 @@ enum class Verb { kGet, kPut, kDelete };
 struct Request {
   Verb verb = Verb::kGet;
   std::string key;
-  uint64_t begin = 0;               // Of a GET.
-  std::span<std::byte> received;    // Of a GET.
-  std::span<const std::byte> sent;  // Of a PUT.
+  uint64_t begin = 0;               // First byte that a GET reads.
+  std::span<std::byte> received;    // Where a GET puts the bytes.
+  std::span<const std::byte> sent;  // The content of a PUT.
   std::string sha256;               // Of `sent`.
   const std::atomic<bool>* cancelled = nullptr;
 };
@@ -191,9 +190,9 @@ absl::Status S3Store::ErrorOfAnswer(const Request& request, long code,
   };
   std::string what;
   for (const char c : between("<Code>", "</Code>")) what += c >= ' ' && c <= '~' ? c : '?';
-  const std::string message = fmt::format("{}/{}: {} answered {}{}", name_, request.key,
-                                          options_.endpoint, code,
-                                          what.empty() ? "" : " (" + what + ")");
+  const std::string message =
+      fmt::format("{}/{}: {} answered {}{}", name_, request.key, options_.endpoint, code,
+                  what.empty() ? "" : " (" + what + ")");
   if (code == 404) return NotFound("{}", message);
   if (code == 401 || code == 403) return PermissionDenied("{}", message);
   if (code == 416) return DataLoss("{}: the object ends before byte {}", message, request.begin);
@@ -211,8 +210,7 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
   transfer.room = request.received;
   char curl_error[CURL_ERROR_SIZE] = "";
   HeaderList headers;
-  const std::string url =
-      fmt::format("{}/{}/{}", options_.endpoint, options_.bucket, request.key);
+  const std::string url = fmt::format("{}/{}/{}", options_.endpoint, options_.bucket, request.key);
   const std::string signature = fmt::format("aws:amz:{}:s3", options_.region);
   curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -239,8 +237,8 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
   headers.Add("x-amz-content-sha256: " + request.sha256);
   switch (request.verb) {
     case Verb::kGet: {
-      const std::string range = fmt::format("{}-{}", request.begin,
-                                            request.begin + request.received.size() - 1);
+      const std::string range =
+          fmt::format("{}-{}", request.begin, request.begin + request.received.size() - 1);
       curl_easy_setopt(handle, CURLOPT_RANGE, range.c_str());
       break;
     }
