@@ -18,9 +18,9 @@ namespace {
 // Large enough that the time of a request is that of its bytes, small enough that several are under
 // way for one column.
 constexpr uint64_t kFetchBlocksMax = 64;
-// A reader counts as sequential after this many consecutive blocks; from then on, as many blocks
-// are fetched ahead of it as it has read, up to the maximum.
-constexpr uint64_t kSequentialBlocks = 16, kAheadBlocksMax = 512;
+// A reader counts as sequential after this many consecutive blocks; from then on, twice as many
+// blocks are fetched ahead of it as it has read, up to the maximum.
+constexpr uint64_t kSequentialBlocks = 8, kAheadBlocksMax = 512;
 // How often a waiting thread asks its WaitCheck.
 constexpr std::chrono::milliseconds kCheckEvery{20};
 // A reader repeats its plan if fetches that it waits for were cancelled by others.
@@ -79,12 +79,12 @@ void ArchiveCache::Stop() {
   work_.notify_all();
   for (std::thread& thread : threads) thread.join();
   {
-    Lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     while (!needed_.empty() || !ahead_.empty()) {
       std::deque<std::shared_ptr<Fetch>>& queue = needed_.empty() ? ahead_ : needed_;
       dropped.push_back(queue.front());
       queue.pop_front();
-      Finish(lock, dropped.back(), Unavailable("fetches from the object store have ended"));
+      Finish(dropped.back(), Unavailable("fetches from the object store have ended"));
     }
     is_stopping_ = false;
   }
@@ -113,8 +113,9 @@ absl::Status ArchiveCache::NeedLocked(Lock& lock, ArchivedBytes& file, uint64_t 
     }
     for (const std::shared_ptr<Fetch>& fetch : unneeded) {
       Unqueue(fetch);
-      Finish(lock, fetch, absl::AbortedError("no query needs it any more"));
+      Finish(fetch, absl::AbortedError("no query needs it any more"));
     }
+    if (!status.ok()) CancelAhead(file, unneeded);
     // The last reference to a file must not be dropped under the mutex.
     lock.unlock();
     needed.clear();
@@ -198,10 +199,11 @@ void ArchiveCache::PlanAhead(ArchivedBytes& file, uint64_t end_block) {
   uint64_t run = 0;
   while (run < std::min(end_block, kAheadBlocksMax) && file.IsComing(end_block - 1 - run)) ++run;
   if (run < kSequentialBlocks) return;
-  const uint64_t end_max = std::min(file.blocks_->blocks(), end_block + run);
+  const uint64_t ahead = std::min(2 * run, kAheadBlocksMax);
+  const uint64_t end_max = std::min(file.blocks_->blocks(), end_block + ahead);
   uint64_t begin = end_block;
   while (begin < end_max && file.IsComing(begin)) ++begin;
-  if (begin - end_block > run / 2) return;
+  if (begin - end_block > ahead / 2) return;
   const uint64_t object_blocks = file.marker_.object_bytes / kChecksumBlockBytes;
   while (begin < end_max) {
     uint64_t end = begin;
@@ -254,13 +256,26 @@ void ArchiveCache::Evict(ArchivedBytes& file) {
   files_.erase(file.at_);
 }
 
+void ArchiveCache::CancelAhead(ArchivedBytes& file, Fetches& dropped) {
+  Fetches ahead;
+  for (const auto& [block, fetch] : file.fetches_) {
+    if (fetch->waiting == 0) ahead.push_back(fetch);
+  }
+  for (const std::shared_ptr<Fetch>& fetch : ahead) {
+    fetch->cancelled.store(true, std::memory_order_relaxed);
+    if (fetch->is_running) continue;
+    Unqueue(fetch);
+    Finish(fetch, absl::AbortedError("no query needs it any more"));
+  }
+  dropped.insert(dropped.end(), ahead.begin(), ahead.end());
+}
+
 bool ArchiveCache::DropAhead(Fetches& dropped) {
-  Lock none;
   bool are_some_running = false;
   while (!ahead_.empty()) {
     dropped.push_back(ahead_.front());
     ahead_.pop_front();
-    Finish(none, dropped.back(), absl::AbortedError("the cache needs its room"));
+    Finish(dropped.back(), absl::AbortedError("the cache needs its room"));
   }
   for (ArchivedBytes* const file : files_) {
     for (const auto& [block, fetch] : file->fetches_) {
@@ -297,7 +312,7 @@ void ArchiveCache::RunFetches() {
     const absl::Status status = Run(*fetch);
     lock.lock();
     running_ -= 1;
-    Finish(lock, fetch, status);
+    Finish(fetch, status);
     lock.unlock();
     fetch.reset();  // It may hold the last reference to its file, whose end takes the mutex.
     lock.lock();
@@ -328,8 +343,7 @@ absl::Status ArchiveCache::Run(Fetch& fetch) {
 }
 
 // Called under the mutex. The caller keeps `fetch`, and drops it without the mutex.
-void ArchiveCache::Finish(Lock& /*lock*/, const std::shared_ptr<Fetch>& fetch,
-                          absl::Status status) {
+void ArchiveCache::Finish(const std::shared_ptr<Fetch>& fetch, absl::Status status) {
   ArchivedBytes& file = *fetch->file;
   file.fetches_.erase(fetch->begin_block);
   if (fetch->is_running) {
@@ -397,8 +411,11 @@ std::shared_ptr<const void> ArchivedBytes::Pin() {
   auto pin = std::make_shared<ArchivePin>();
   pin->file = shared_from_this();
   pin->release = [this, &cache] {
+    ArchiveCache::Fetches dropped;  // Destroyed after the lock.
     const std::lock_guard lock(cache.mutex_);
     pins_ -= 1;
+    // Its last reader has what it wanted, or gave up.
+    if (pins_ == 0) cache.CancelAhead(*this, dropped);
   };
   const std::lock_guard lock(cache.mutex_);
   pins_ += 1;

@@ -97,6 +97,9 @@ class ArchiveCache {
                                  bool is_needed);
   // True if `bytes` more fit, after evicting files without readers.
   bool MakeRoom(uint64_t bytes);
+  // Cancels the fetches ahead of the readers of a file. The caller drops `dropped` without the
+  // mutex.
+  void CancelAhead(ArchivedBytes& file, Fetches& dropped);
   // Removes fetches that no reader waits for. True if some are still running.
   bool DropAhead(Fetches& dropped);
   void Unqueue(const std::shared_ptr<Fetch>& fetch);
@@ -104,7 +107,7 @@ class ArchiveCache {
   void StartThreads();
   void RunFetches();
   static absl::Status Run(Fetch& fetch);
-  void Finish(Lock& lock, const std::shared_ptr<Fetch>& fetch, absl::Status status);
+  void Finish(const std::shared_ptr<Fetch>& fetch, absl::Status status);
 
   std::mutex mutex_;  // Guards all fields below, and those of files that say so.
   std::condition_variable work_;

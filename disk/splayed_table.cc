@@ -128,6 +128,8 @@ absl::StatusOr<uint64_t> SplayedTable::Rows() const {
       return (*column)->rows();
     }
     if (first_error.ok()) first_error = column.status();
+    // An object store that does not answer would let the next column wait just as long.
+    if (absl::IsUnavailable(first_error)) break;
   }
   TS_RETURN_IF_ERROR(first_error);
   return 0;  // A table without columns.

@@ -46,8 +46,8 @@ class SplayedTable {
   int Find(std::string_view column) const;  // -1 if there is none.
 
   // Returns the row count of the first column that can be opened. All columns that Column() returns
-  // have this count. If no column can be opened, returns the error of the first. Cost: the first
-  // call opens that column.
+  // have this count. If no column can be opened, or the first fails with kUnavailable, returns the
+  // error of the first. Cost: the first call opens that column.
   absl::StatusOr<uint64_t> Rows() const;
 
   // Returns column `i`, and opens it if necessary. The result keeps its mapping. An error (no file,

@@ -24,6 +24,7 @@
 #include "disk/partition_merge.h"
 #include "disk/partition_migration.h"
 #include "disk/partition_testing.h"
+#include "disk/segment_moves.h"
 
 namespace tickstack::disk {
 namespace {
@@ -200,6 +201,52 @@ TEST_F(TableArchiveTest, EqualTablesShareNoObject) {
   ASSERT_TRUE(Archive().ok());
   ASSERT_TRUE(ArchiveTable(other + "/trade", Options()).ok());
   ASSERT_TRUE(RecallTable(other + "/trade", Options(), true).ok());
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+TEST_F(TableArchiveTest, AnArchivedPartitionMovesToAnotherSegment) {
+  ASSERT_TRUE(Archive().ok());
+  const std::string segment = folder_ / "segment";
+  fs::create_directories(segment);
+  const absl::Status moved = MovePartition({"2024.01.29", db(), segment, 0}, Storage());
+  ASSERT_TRUE(moved.ok()) << moved;
+  const auto column = ColumnFile::Open(segment + "/2024.01.29/trade/size");
+  ASSERT_TRUE(column.ok()) << column.status();
+  EXPECT_EQ((*column)->rows(), kOld.size());
+  ASSERT_TRUE(RecallTable(segment + "/2024.01.29/trade", Options(), true).ok());
+  fs::rename(segment + "/2024.01.29", day());
+  EXPECT_EQ(SeenNow(), kSeenBefore);
+}
+
+// A recalled table may be linked into a new version, which must not own the same objects.
+TEST_F(TableArchiveTest, ANewVersionOwnsNoObjectsOfTheOldOne) {
+  const std::string quote = day() + "/quote";
+  ASSERT_TRUE(ArchiveTable(quote, Options()).ok());
+  ASSERT_TRUE(RecallTable(quote, Options(), false).ok());
+  ASSERT_TRUE(fs::exists(quote + "/.recalled"));
+  ASSERT_TRUE(Merge().ok());
+  EXPECT_FALSE(fs::exists(quote + "/.recalled"));
+  EXPECT_TRUE(fs::exists(db() + "/replaced.2024.01.29.0$/quote/.recalled"));
+  ASSERT_TRUE(ArchiveTable(quote, Options()).ok());
+  EXPECT_EQ(UndoMerge(db(), kDate, Storage()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(RecallTable(db() + "/replaced.2024.01.29.0$/quote", Options(), true).ok());
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+  ExpectSound();
+}
+
+// Goal: objects that a table had before are used again only if they are still right.
+TEST_F(TableArchiveTest, ObjectsOfARecalledTableAreComparedBeforeTheyAreUsedAgain) {
+  ASSERT_TRUE(Archive().ok());
+  const std::vector<std::string> keys = store_->Keys();
+  ASSERT_TRUE(Recall(false).ok());
+  ASSERT_TRUE(Archive().ok());
+  EXPECT_EQ(store_->Keys(), keys);
+  ASSERT_TRUE(Recall(false).ok());
+  store_->Change(keys.front(), [](std::string& bytes) { bytes.front() ^= 1; });
+  ASSERT_TRUE(Archive().ok());
+  EXPECT_THAT(store_->Keys(), SizeIs(keys.size()));
+  EXPECT_NE(store_->Keys(), keys);
   EXPECT_EQ(SeenNow(), kSeenBefore);
 }
 

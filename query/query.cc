@@ -87,11 +87,10 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNa
     frame.set_client(client);
     Variables variables(frame);
     Context context{environment, budget, variables};
-    // Any step may read a column, and exceed a bound of the process.
-    absl::StatusOr<Term> result = OrLimit(evaluate(context));
+    absl::StatusOr<Term> result = evaluate(context);
     if (names != nullptr) changes = names->ChangesOf(frame, budget);
-    absl::StatusOr<Value> answer = result.ok() ? OrLimit(ToValue(*std::move(result), budget))
-                                               : absl::StatusOr<Value>(result.status());
+    absl::StatusOr<Value> answer =
+        result.ok() ? ToValue(*std::move(result), budget) : absl::StatusOr<Value>(result.status());
     return client == nullptr ? std::move(answer) : client->Settle(std::move(answer));
   });
   if (names == nullptr) return value;

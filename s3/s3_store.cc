@@ -243,7 +243,9 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
       break;
     }
     case Verb::kPut:
-      headers.Add("Expect:");  // Without waiting for a 100.
+      // Does not wait for an answer to `Expect: 100-continue`. Removing that header, in the list
+      // of headers, would sign an empty one.
+      curl_easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
       curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
       curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
                        static_cast<curl_off_t>(request.sent.size()));

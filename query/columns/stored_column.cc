@@ -56,7 +56,7 @@ absl::Status StoredColumn::OpenIn(size_t part) {
         return NotFound("{}: its names are in {}, which the database does not have", file->path(),
                         file->domain_name());
       }
-      TS_ASSIGN_OR_RETURN(column.index, file->Parted());
+      TS_ASSIGN_OR_RETURN(column.index, OrLimit(file->Parted()));
       return absl::OkStatus();
     }
   }
@@ -86,8 +86,8 @@ absl::Status StoredColumn::VerifyRange(size_t row, size_t end_row) const {
   while (row < end_row) {
     const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
     const size_t part_end = std::min(end_row, chunk.end_row);
-    TS_RETURN_IF_ERROR(columns_[chunk.number].opened.file->VerifyRows(
-        {row - chunk.begin_row, part_end - chunk.begin_row}));
+    TS_RETURN_IF_ERROR(OrLimit(columns_[chunk.number].opened.file->VerifyRows(
+        {row - chunk.begin_row, part_end - chunk.begin_row})));
     row = part_end;
   }
   return absl::OkStatus();
@@ -96,8 +96,9 @@ absl::Status StoredColumn::VerifyRange(size_t row, size_t end_row) const {
 // Verifies the block of a row, and returns the rows of the column around it that are verified.
 absl::StatusOr<disk::RowRange> StoredColumn::VerifyRowsAround(size_t row) const {
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
-  TS_ASSIGN_OR_RETURN(const disk::RowRange verified,
-                      columns_[chunk.number].opened.file->VerifyRowsAround(row - chunk.begin_row));
+  TS_ASSIGN_OR_RETURN(
+      const disk::RowRange verified,
+      OrLimit(columns_[chunk.number].opened.file->VerifyRowsAround(row - chunk.begin_row)));
   return disk::RowRange{chunk.begin_row + verified.begin_row, chunk.begin_row + verified.end_row};
 }
 
@@ -135,10 +136,10 @@ absl::Status StoredColumn::Read(size_t row, size_t n, void* out) const {
         std::memcpy(at + i * width_, part.constant.data(), width_);
       }
     } else if (type() == Type::kSymbol) {
-      TS_RETURN_IF_ERROR(part.opened.file->ReadSymbols({in_part, in_part + rows},
-                                                       {reinterpret_cast<SymbolId*>(at), rows}));
+      TS_RETURN_IF_ERROR(OrLimit(part.opened.file->ReadSymbols(
+          {in_part, in_part + rows}, {reinterpret_cast<SymbolId*>(at), rows})));
     } else {
-      TS_RETURN_IF_ERROR(part.opened.file->VerifyRows({in_part, in_part + rows}));
+      TS_RETURN_IF_ERROR(OrLimit(part.opened.file->VerifyRows({in_part, in_part + rows})));
       std::memcpy(at, part.elements.data() + in_part * width_, rows * width_);
     }
     at += rows * width_;
@@ -161,7 +162,7 @@ absl::StatusOr<Value> StoredColumn::At(size_t row) const {
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   const PartColumn& part = columns_[chunk.number];
   if (part.opened.file == nullptr) return part.opened.constant;
-  return part.opened.file->ItemAt(row - chunk.begin_row);
+  return OrLimit(part.opened.file->ItemAt(row - chunk.begin_row));
 }
 
 absl::Status StoredColumn::CheckNamesIn(size_t part) const {
@@ -187,7 +188,7 @@ absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<disk::RowRange>& ra
     const size_t first = ranges.size();
     const auto add = [&](int64_t position) -> absl::Status {
       TS_ASSIGN_OR_RETURN(const std::optional<disk::RowRange> found,
-                          part.opened.file->RowsOf(position));
+                          OrLimit(part.opened.file->RowsOf(position)));
       if (found.has_value() && found->rows() > 0) {
         ranges.push_back({begin_row + found->begin_row, begin_row + found->end_row});
       }
@@ -224,7 +225,7 @@ absl::Status StoredColumn::ForEachRange(const RowSet& rows,
     for (size_t key = 0; key < part.index->keys(); ++key) {
       const int64_t position = part.index->key(key);
       TS_ASSIGN_OR_RETURN(const std::optional<disk::RowRange> found,
-                          part.opened.file->RowsOf(position));
+                          OrLimit(part.opened.file->RowsOf(position)));
       if (!found.has_value() || found->rows() == 0) continue;
       const disk::RowRange range = {begin_row + found->begin_row, begin_row + found->end_row};
       if (const std::optional<SymbolId> id = part.opened.file->domain()->IdAt(position)) {

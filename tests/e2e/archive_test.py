@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -128,7 +129,7 @@ cache = "{cache}"
 
     def answers(self, connect):
         with connect() as q:
-            return [q.call(query) for query in QUERIES]
+            return [repr(q.call(query)) for query in QUERIES]  # A NaN differs from itself, its text does not.
 
     def stats(self, connect):
         with connect() as q:
@@ -184,6 +185,32 @@ cache = "{cache}"
         self.assertLess(len(self.store.keys()), count)
         self.assertEqual(before, self.answers(connect))
         self.assertEqual([], list((self.database / self.days[0]).rglob(".rec*")))
+
+    def test_compressed_columns(self):
+        shutil.rmtree(self.database)
+        first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
+        made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
+                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4")
+        self.assertEqual(0, made.returncode, made.stderr)
+        self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
+        before = self.answers(self.start_hdb()[1])
+        self.expect_archived()
+        self.assertEqual(before, self.answers(self.start_hdb()[1]))
+        check = self.run_program("hdb", "check", str(self.database), "--stack", str(self.config), "--strict")
+        self.assertEqual(0, check.returncode, check.stdout + check.stderr)
+
+    def test_a_backup_has_the_markers(self):
+        self.expect_archived()
+        data = self.folder / "data"
+        data.mkdir()
+        self.database = self.database.rename(data / "hdb")
+        copied = self.run_program("backup", str(self.config), str(self.folder / "copy"), "--data", str(data))
+        self.assertEqual(0, copied.returncode, copied.stdout + copied.stderr)
+        before = self.answers(self.start_hdb()[1])
+        restored = self.run_program("restore", str(self.folder / "copy"), str(self.folder / "back"))
+        self.assertEqual(0, restored.returncode, restored.stderr)
+        self.database = self.folder / "back/hdb"
+        self.assertEqual(before, self.answers(self.start_hdb()[1]))
 
     def test_a_lost_store_costs_an_error_for_its_days_only(self):
         self.expect_archived()

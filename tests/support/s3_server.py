@@ -46,6 +46,9 @@ def signature_fault(method, path, headers, body_hash):
     names = signed.split(";")
     if names != sorted(names) or "host" not in names or "x-amz-date" not in names:
         return f"signed headers {signed}"
+    missing = [name for name in names if name not in headers]
+    if missing:
+        return f"signed headers that are not there: {missing}"
     said = headers.get("x-amz-content-sha256", "")
     if said != body_hash:
         return f"the body has SHA-256 {body_hash}, the request says {said!r}"
