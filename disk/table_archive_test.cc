@@ -118,7 +118,9 @@ TEST_F(TableArchiveTest, AKillAtAnyStepLosesNothing) {
     for (size_t steps = 0;; ++steps) {
       SCOPED_TRACE(fmt::format("work {} steps {}", static_cast<int>(work), steps));
       ASSERT_LT(steps, 1000u);
-      if (work != kArchive) ASSERT_TRUE(Archive().ok());
+      if (work != kArchive) {
+        ASSERT_TRUE(Archive().ok());
+      }
       StepKiller killer(steps);
       store_->SetHook([&killer](std::string_view, const std::string& key) {
         return killer.Before(StorageStep::kWrite, key, 0);
