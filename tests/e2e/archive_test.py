@@ -270,6 +270,33 @@ cache = "{cache}"
         for thread in threads:
             thread.join()
 
+    def test_a_store_that_hangs_delays_its_days_only(self):
+        self.expect_archived()
+        self.configure(timeout="30s")
+        _, connect = self.start_hdb()
+        recent = f"select sum bsize from quote where date={self.days[-1]}"
+        old = f"select sum bsize from quote where date={self.days[0]}"
+        with connect() as q:
+            expected = q.call(recent)
+        done = []
+
+        def ask_for_old_days():
+            with connect() as q:
+                done.append(q.call(old))
+        self.store.process.send_signal(signal.SIGSTOP)
+        try:
+            slow = threading.Thread(target=ask_for_old_days)
+            slow.start()
+            with connect() as q:
+                until = time.monotonic() + 1
+                while time.monotonic() < until:
+                    self.assertEqual(expected, q.call(recent))
+            self.assertEqual([], done)
+        finally:
+            self.store.process.send_signal(signal.SIGCONT)
+        slow.join()
+        self.assertEqual(1, len(done))
+
     @unittest.skipIf(GATEWAY, "the gateway is never wrong")
     def test_a_wrong_store_gives_errors_and_no_wrong_answer(self):
         self.expect_archived()
