@@ -83,7 +83,7 @@ class ArchiveTest(stack.StackTest):
         self.today = datetime.datetime.now(datetime.timezone.utc).date()
         first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
         made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--trades", str(QUOTES // 2), "--symbols", "20")
+                                str(DAYS), "--quotes", str(QUOTES), "--trades", str(QUOTES // 2), "--symbols", "20", timeout=600)
         self.assertEqual(0, made.returncode, made.stderr)
         self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
         self.assertEqual(DAYS, len(self.days))
@@ -113,7 +113,7 @@ cache = "{cache}"
         # Days are only as old as the calendar says: of the last tenth, each is younger than the archived ones.
         oldest_kept = datetime.datetime.strptime(self.days[ARCHIVED], "%Y.%m.%d").date()
         return self.run_program("hdb", "archive", str(self.database), "--stack", str(self.config), "--older-than",
-                                str((self.today - oldest_kept).days), *flags, **options)
+                                str((self.today - oldest_kept).days), *flags, **{"timeout": 600, **options})
 
     def recall(self, *days, flags=()):
         dates = [flag for day in days for flag in ("--date", day)]
@@ -190,7 +190,7 @@ cache = "{cache}"
         shutil.rmtree(self.database)
         first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
         made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4")
+                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4", timeout=600)
         self.assertEqual(0, made.returncode, made.stderr)
         self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
         before = self.answers(self.start_hdb()[1])
