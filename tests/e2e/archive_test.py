@@ -83,7 +83,8 @@ class ArchiveTest(stack.StackTest):
         self.today = datetime.datetime.now(datetime.timezone.utc).date()
         first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
         made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--trades", str(QUOTES // 2), "--symbols", "20", timeout=600)
+                                str(DAYS), "--quotes", str(QUOTES), "--trades", str(QUOTES // 2), "--symbols", "20",
+                                timeout=600)
         self.assertEqual(0, made.returncode, made.stderr)
         self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
         self.assertEqual(DAYS, len(self.days))
@@ -190,7 +191,8 @@ cache = "{cache}"
         shutil.rmtree(self.database)
         first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
         made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4", timeout=600)
+                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4",
+                                timeout=600)
         self.assertEqual(0, made.returncode, made.stderr)
         self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
         before = self.answers(self.start_hdb()[1])
