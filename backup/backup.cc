@@ -49,6 +49,7 @@ class Run {
   absl::StatusOr<bool> IsAnotherVersion(const std::string& table) const;
   absl::Status ForgetOtherVersions(const std::string& partition);
   absl::Status CopyTree(const std::string& source, const std::string& path);
+  absl::Status CopyEntries(const std::string& source, const std::string& path);
   absl::Status CopyDomain(const std::string& name);
   absl::Status CopyLogs();
   absl::Status CopyLog(const std::string& name);
@@ -312,6 +313,18 @@ absl::Status Run::ForgetOtherVersions(const std::string& partition) {
 }
 
 absl::Status Run::CopyTree(const std::string& source, const std::string& path) {
+  for (int i = 0; i < kTries; ++i) {
+    const absl::Status status = CopyEntries(source, path);
+    if (!absl::IsNotFound(status)) return status;
+    // A table that is being archived has lost a file since its directory was listed, and has a
+    // marker instead.
+    TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(source));
+    if (!is_there) return status;
+  }
+  return Unavailable("{}: its files change while they are copied", source);
+}
+
+absl::Status Run::CopyEntries(const std::string& source, const std::string& path) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(source));
   for (const DirectoryEntry& entry : entries) {
     const std::string from = source + "/" + entry.name;

@@ -67,23 +67,21 @@ absl::Status CheckDates(const disk::Database& database) {
 }
 
 struct ArchiveTotals {
-  uint64_t tables = 0, files = 0, bytes = 0, deleted_objects = 0;
+  uint64_t tables = 0, files = 0, bytes = 0;
 };
 
 void PrintTotals(std::string_view verb, const std::string& directory, const ArchiveTotals& totals,
-                 bool json, bool with_deleted) {
+                 bool json) {
   if (json) {
-    nlohmann::ordered_json all = {{"database", directory},
-                                  {"tables", totals.tables},
-                                  {"files", totals.files},
-                                  {"bytes", totals.bytes}};
-    if (with_deleted) all["deleted_objects"] = totals.deleted_objects;
+    const nlohmann::ordered_json all = {{"database", directory},
+                                        {"tables", totals.tables},
+                                        {"files", totals.files},
+                                        {"bytes", totals.bytes}};
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
-  fmt::print("{}: {} {} tables, {} files, {} bytes{}\n", Printable(directory), verb, totals.tables,
-             totals.files, totals.bytes,
-             with_deleted ? fmt::format(", deleted {} objects", totals.deleted_objects) : "");
+  fmt::print("{}: {} {} tables, {} files, {} bytes\n", Printable(directory), verb, totals.tables,
+             totals.files, totals.bytes);
 }
 
 // Returns the bytes that archiving a table would move.
@@ -119,8 +117,8 @@ absl::StatusOr<ArchiveTotals> Archive(const HdbArchiveOptions& options) {
                       disk::Database::Open(options.directory));
   TS_RETURN_IF_ERROR(CheckDates(*database));
   const int64_t today = DayOf(SystemClock::Instance().NowNs());
+  how.lock = [&options] { return disk::LockDatabase(options.directory); };
   ArchiveTotals totals;
-  LockPauses pauses;
   for (const disk::Partition& partition : database->partitions()) {
     // The newest partition defines the tables, so each load reads it.
     const bool is_newest = partition.value == database->partitions().back().value;
@@ -136,8 +134,6 @@ absl::StatusOr<ArchiveTotals> Archive(const HdbArchiveOptions& options) {
         totals.bytes += bytes;
         continue;
       }
-      pauses.MaybePause();
-      TS_ASSIGN_OR_RETURN(const File lock, disk::LockDatabase(options.directory));
       TS_ASSIGN_OR_RETURN(const disk::ArchivedTable archived, disk::ArchiveTable(table, how));
       if (!archived.has_changed) continue;
       fmt::print(stderr, "archived {} files={} bytes={}\n", Printable(table), archived.files,
@@ -172,15 +168,13 @@ absl::StatusOr<ArchiveTotals> Recall(const HdbRecallOptions& options) {
       for (const std::string& table : tables) {
         pauses.MaybePause();
         TS_ASSIGN_OR_RETURN(const File lock, disk::LockDatabase(options.directory));
-        TS_ASSIGN_OR_RETURN(const disk::RecalledTable recalled,
-                            disk::RecallTable(table, how, options.delete_objects));
-        if (recalled.files == 0 && recalled.deleted_objects == 0) continue;
-        fmt::print(stderr, "recalled {} files={} bytes={} deleted_objects={}\n", Printable(table),
-                   recalled.files, recalled.bytes, recalled.deleted_objects);
+        TS_ASSIGN_OR_RETURN(const disk::RecalledTable recalled, disk::RecallTable(table, how));
+        if (recalled.objects.empty()) continue;
+        fmt::print(stderr, "recalled {} files={} bytes={} objects={}/{}\n", Printable(table),
+                   recalled.files, recalled.bytes, how.store->name(), recalled.objects);
         totals.tables += 1;
         totals.files += recalled.files;
         totals.bytes += recalled.bytes;
-        totals.deleted_objects += recalled.deleted_objects;
       }
     }
     if (!is_there) return NotFound("{}: no partition {}", options.directory, date);
@@ -249,8 +243,6 @@ void AddHdbRecallOptions(CLI::App& command, HdbRecallOptions& options) {
   command
       .add_option("--table", options.tables, "Fetch only this table; can be given several times")
       ->allow_extra_args(false);
-  command.add_flag("--delete", options.delete_objects,
-                   "Also delete the objects in the store; a running hdb must have reloaded first");
   command.add_flag("--json", options.json, "Print one JSON object");
 }
 
@@ -261,7 +253,7 @@ int RunHdbArchive(const HdbArchiveOptions& options) {
     return 1;
   }
   PrintTotals(options.dry_run ? "would archive" : "archived", options.directory, *totals,
-              options.json, false);
+              options.json);
   return 0;
 }
 
@@ -271,7 +263,7 @@ int RunHdbRecall(const HdbRecallOptions& options) {
     fmt::print(stderr, "tickstack hdb recall: {}\n", Message(totals.status()));
     return 1;
   }
-  PrintTotals("recalled", options.directory, *totals, options.json, true);
+  PrintTotals("recalled", options.directory, *totals, options.json);
   return 0;
 }
 

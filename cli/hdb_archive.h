@@ -39,7 +39,6 @@ struct HdbRecallOptions {
   std::string config;
   std::vector<std::string> tables;  // Empty: all.
   std::vector<std::string> dates;
-  bool delete_objects = false;
   bool json = false;
 };
 

@@ -16,11 +16,13 @@
 // its depth and on its bytes.
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/scratch.h"
 #include "base/status.h"
 #include "disk/kdb_format.h"
 #include "disk/nested_items.h"
@@ -65,6 +67,12 @@ absl::StatusOr<Names> OpenNames(const std::string& path, const ChecksumFile* che
   if (!file.ok()) return file.status();
   names.file = *std::move(file);
   TS_ASSIGN_OR_RETURN(names.held, names.file->All());
+  if (names.file->is_archived()) {
+    // The cache could not evict a file that is pinned for as long as its column is open.
+    const internal::ScratchScope outside_of_queries(nullptr);
+    const auto copy = std::make_shared<const ByteBuffer>(names.held.span());
+    names.held = PinnedBytes(copy->span(), copy);
+  }
   const absl::StatusOr<StoredNames> stored = ParseStoredNames(names.held.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   names.text = stored->text;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kMarkerTag = "tickstack-archive 1";
 constexpr uint64_t kMarkerBytesMax = uint64_t{16} << 20;
+constexpr uint64_t kFileBytesMax = uint64_t{1} << 48;
 
 // Removes the first word of a line, and returns it.
 std::string_view TakeWord(std::string_view& line) {
@@ -49,7 +50,7 @@ absl::StatusOr<ArchivedFile> ParseFileLine(std::string_view line) {
   const std::optional<uint32_t> crc = NumberIn<uint32_t>(TakeWord(line), 16);
   const bool is_name = !line.empty() && line.find('/') == std::string_view::npos && line != "." &&
                        line != ".." && line.find('\0') == std::string_view::npos;
-  if (!bytes || !crc || !is_name) {
+  if (!bytes || *bytes > kFileBytesMax || !crc || !is_name) {
     return DataLoss("expected the size, the CRC32C and the name of a file");
   }
   return ArchivedFile{std::string(line), *bytes, *crc};
@@ -65,14 +66,6 @@ std::optional<size_t> ArchiveMarker::Find(std::string_view name) const {
 
 std::string ArchiveMarker::KeyOf(size_t file, uint64_t offset) const {
   return fmt::format("{}/{}.{}", objects, file, offset / object_bytes);
-}
-
-std::vector<std::string> ArchiveMarker::Keys() const {
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < files.size(); ++i) {
-    for (uint64_t at = 0; at < files[i].bytes; at += object_bytes) keys.push_back(KeyOf(i, at));
-  }
-  return keys;
 }
 
 uint64_t ArchiveMarker::bytes() const {
@@ -148,10 +141,6 @@ absl::StatusOr<std::optional<ArchiveMarker>> ReadArchiveMarker(const std::string
   absl::StatusOr<ArchiveMarker> marker = ParseArchiveMarker(AsText(content->span()));
   if (!marker.ok()) return Annotate(marker.status(), path);
   return *std::move(marker);
-}
-
-bool IsLeftoverMarker(std::string_view name) {
-  return name == kArchivingName || name == kRecalledName;
 }
 
 absl::Status CheckNotArchived(const std::string& table_directory, std::string_view what) {

@@ -11,8 +11,7 @@
 //   end 89abcdef                                   CRC32C of all lines before
 //
 // The objects of the n-th file are OBJECTS/n.0, OBJECTS/n.1 and so on. docs/formats.md describes
-// the format. Two more files of a table have the same content: `.archiving` while its objects are
-// written, and `.recalled` while objects exist that the table no longer needs.
+// the format.
 
 #include <cstdint>
 #include <optional>
@@ -26,8 +25,6 @@
 namespace tickstack::disk {
 
 inline constexpr std::string_view kArchivedName = ".archived";
-inline constexpr std::string_view kArchivingName = ".archiving";
-inline constexpr std::string_view kRecalledName = ".recalled";
 
 struct ArchivedFile {
   std::string name;  // Without a directory.
@@ -46,9 +43,8 @@ struct ArchiveMarker {
   std::optional<size_t> Find(std::string_view name) const;
   // Returns the key of the object that holds byte `offset` of a file.
   std::string KeyOf(size_t file, uint64_t offset) const;
-  // Returns the keys of all objects.
-  std::vector<std::string> Keys() const;
   uint64_t bytes() const;  // Sum over `files`.
+  friend bool operator==(const ArchiveMarker&, const ArchiveMarker&) = default;
 };
 
 std::string EncodeArchiveMarker(const ArchiveMarker& marker);
@@ -59,10 +55,6 @@ absl::StatusOr<ArchiveMarker> ParseArchiveMarker(std::string_view text);
 // for damage.
 absl::StatusOr<std::optional<ArchiveMarker>> ReadArchiveMarker(const std::string& directory,
                                                                std::string_view name);
-
-// True for a marker of objects that a table does not need. A copy of the table must not have it:
-// two tables would remove the same objects.
-bool IsLeftoverMarker(std::string_view name);
 
 // kFailedPrecondition, naming `tickstack hdb recall`, if a table is archived: for tools that need
 // its column files, or would keep a second version of it. `what` names the tool's work, such as

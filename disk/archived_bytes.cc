@@ -153,7 +153,7 @@ absl::Status ArchiveCache::Plan(Lock& lock, ArchivedBytes& file, uint64_t begin_
         std::min({end_block, block + kFetchBlocksMax, (block / object_blocks + 1) * object_blocks});
     while (end < end_max && !file.IsComing(end)) ++end;
     const uint64_t bytes = file.BytesOf(block, end);
-    while (!MakeRoom(bytes)) {
+    if (!MakeRoom(bytes)) {
       Fetches dropped;
       const bool are_some_running = DropAhead(dropped);
       if (dropped.empty() && !are_some_running) {
@@ -168,8 +168,8 @@ absl::Status ArchiveCache::Plan(Lock& lock, ArchivedBytes& file, uint64_t begin_
       const absl::Status status = WaitCheck::Now();
       lock.lock();
       TS_RETURN_IF_ERROR(status);
+      continue;  // Other readers may have planned some of these blocks meanwhile.
     }
-    if (file.IsComing(block)) continue;  // Another reader has planned it meanwhile.
     needed.push_back(Enqueue(file, block, end, true));
     block = end;
   }
@@ -279,7 +279,9 @@ bool ArchiveCache::DropAhead(Fetches& dropped) {
   }
   for (ArchivedBytes* const file : files_) {
     for (const auto& [block, fetch] : file->fetches_) {
-      are_some_running |= fetch->waiting == 0;
+      if (fetch->waiting > 0) continue;
+      fetch->cancelled.store(true, std::memory_order_relaxed);
+      are_some_running = true;
     }
   }
   return are_some_running;

@@ -100,7 +100,7 @@ class ArchiveCache {
   // Cancels the fetches ahead of the readers of a file. The caller drops `dropped` without the
   // mutex.
   void CancelAhead(ArchivedBytes& file, Fetches& dropped);
-  // Removes fetches that no reader waits for. True if some are still running.
+  // Removes fetches that no reader waits for, and cancels those that run. True if some do.
   bool DropAhead(Fetches& dropped);
   void Unqueue(const std::shared_ptr<Fetch>& fetch);
   void Evict(ArchivedBytes& file);

@@ -215,17 +215,18 @@ absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
 
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
   if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
-  std::call_once(parted_once_, [this] {
-    const absl::StatusOr<PinnedBytes> bytes = file_->InPlace();
-    parted_status_ = bytes.status();
+  if (!knows_parted_.load(std::memory_order_acquire)) {
+    // Reading may fail for a while, if the column is archived, so errors are not kept.
+    TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file_->InPlace());
     // The index follows the rows.
-    if (bytes.ok()) {
-      parted_status_ = file_->Verify(layout_.data_offset + layout_.data_bytes(), file_->bytes());
+    TS_RETURN_IF_ERROR(file_->Verify(layout_.data_offset + layout_.data_bytes(), file_->bytes()));
+    const std::lock_guard lock(parted_mutex_);
+    if (!knows_parted_.load(std::memory_order_relaxed)) {
+      parted_ = PartedIndex::Parse(bytes.span(), layout_);
+      if (parted_) compared_ = std::vector<std::atomic<uint64_t>>((parted_->keys() + 63) / 64);
+      knows_parted_.store(true, std::memory_order_release);
     }
-    if (parted_status_.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
-    if (parted_) compared_ = std::vector<std::atomic<uint64_t>>((parted_->keys() + 63) / 64);
-  });
-  TS_RETURN_IF_ERROR(parted_status_);
+  }
   return parted_ ? &*parted_ : nullptr;
 }
 

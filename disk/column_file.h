@@ -138,12 +138,13 @@ class ColumnFile {
   size_t element_bytes_ = 0;
   std::vector<uint64_t> name_starts_;         // For kSymbols: where each name begins in the file.
   std::unique_ptr<const NestedItems> items_;  // For kItems; nullptr if there are none.
-  mutable std::once_flag parted_once_;        // Guards the first write of the next three.
+  // Written once, under parted_mutex_, before knows_parted_ is set with release.
   mutable std::optional<PartedIndex> parted_;
-  mutable absl::Status parted_status_;
   // A bit for each key of the index, set when the key's first and last row were compared with it.
   // Relaxed, as in VerifiedBlocks: no thread writes what a bit stands for.
-  mutable std::vector<std::atomic<uint64_t>> compared_;
+  mutable std::vector<std::atomic<uint64_t>> compared_;  // Made with parted_.
+  mutable std::mutex parted_mutex_;
+  mutable std::atomic<bool> knows_parted_{false};
   mutable AscendingRanges ascending_;
 };
 

@@ -1,6 +1,7 @@
 #include "disk/compressed_file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -18,6 +19,8 @@ namespace {
 
 constexpr uint32_t kVersionMin = 2;  // From 2015.
 constexpr uint32_t kVersionMax = 3;  // Since then.
+// How often a reader fills another image after errors of other readers.
+constexpr int kFillsMax = 20;
 
 class CompressedFile : public StoredFile {
  public:
@@ -33,20 +36,32 @@ class CompressedFile : public StoredFile {
   }
 
   absl::StatusOr<std::span<const std::byte>> Head() const override {
-    std::call_once(head_once_, [this] { head_status_ = ReadHead(); });
-    TS_RETURN_IF_ERROR(head_status_);
+    if (!has_head_.load(std::memory_order_acquire)) TS_RETURN_IF_ERROR(ReadHead());
     return head_.span();
   }
 
   absl::StatusOr<PinnedBytes> All() const override {
-    TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
-    TS_RETURN_IF_ERROR(
-        image->Fill([this](size_t i, std::span<std::byte> out) { return Decompress(i, out); }));
-    DecompressedCache::Instance().Use(image);
-    return PinnedBytes(image->bytes(), image);
+    const std::shared_ptr<const void> pin = Pin();
+    for (int attempt = 0;; ++attempt) {
+      TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
+      absl::Status own;
+      const absl::Status filled = image->Fill([&](size_t i, std::span<std::byte> out) {
+        const absl::Status status = Decompress(i, out);
+        if (!status.ok()) own = status;
+        return status;
+      });
+      if (filled.ok()) {
+        DecompressedCache::Instance().Use(image);
+        return PinnedBytes(image->bytes(), image);
+      }
+      ForgetImage(image);
+      // Another thread's error may be that its query has ended.
+      if (!own.ok() || attempt == kFillsMax) return filled;
+    }
   }
 
   absl::Status Visit(Visitor visitor) const override {
+    const std::shared_ptr<const void> pin = Pin();
     ByteBuffer block;
     for (size_t i = 0; i < layout_.blocks.size(); ++i) {
       block.resize(layout_.bytes_of_block(i));
@@ -57,6 +72,7 @@ class CompressedFile : public StoredFile {
   }
 
   absl::Status Read(uint64_t begin, std::span<std::byte> out) const override {
+    const std::shared_ptr<const void> pin = Pin();
     ByteBuffer block;
     while (!out.empty()) {
       const size_t i = begin / layout_.block_bytes, skipped = begin % layout_.block_bytes;
@@ -91,12 +107,15 @@ class CompressedFile : public StoredFile {
 
   // The smallest block has a page.
   absl::Status ReadHead() const {
-    if (layout_.blocks.empty()) return absl::OkStatus();
+    if (layout_.blocks.empty()) return absl::OkStatus();  // It stays empty.
     const internal::ScratchScope outside_of_queries(nullptr);
     ByteBuffer block;
     block.resize(layout_.bytes_of_block(0));
     TS_RETURN_IF_ERROR(Decompress(0, block.span()));
+    const std::lock_guard lock(mutex_);
+    if (has_head_.load(std::memory_order_relaxed)) return absl::OkStatus();
     head_ = ByteBuffer(block.span().first(HeadBytes()));
+    has_head_.store(true, std::memory_order_release);
     return absl::OkStatus();
   }
 
@@ -111,13 +130,18 @@ class CompressedFile : public StoredFile {
     return image;
   }
 
+  // The next reader makes another image.
+  void ForgetImage(const std::shared_ptr<DecompressedImage>& image) const {
+    const std::lock_guard lock(mutex_);
+    if (image_.lock() == image) image_.reset();
+  }
+
   const CompressedLayout layout_;
 
-  mutable std::once_flag head_once_;
-  mutable ByteBuffer head_;
-  mutable absl::Status head_status_;
-
   mutable std::mutex mutex_;
+  // Written once, under mutex_, before has_head_ is set with release.
+  mutable ByteBuffer head_;
+  mutable std::atomic<bool> has_head_{false};
   mutable std::weak_ptr<DecompressedImage> image_;  // Guarded by mutex_.
 };
 

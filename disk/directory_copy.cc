@@ -10,7 +10,6 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 
 namespace tickstack::disk {
@@ -113,7 +112,6 @@ absl::Status CopyDirectory(const std::string& from, const std::string& to, const
 
 absl::Status LinkDirectory(const std::string& from, const std::string& to, const Storage& storage) {
   return MakeCopy(from, to, storage, [&](const std::string& source, const std::string& copy) {
-    if (IsLeftoverMarker(source.substr(source.rfind('/') + 1))) return absl::OkStatus();
     return LinkFile(source, copy, storage);
   });
 }

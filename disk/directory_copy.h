@@ -24,9 +24,8 @@ absl::Status CheckNoLinks(const std::string& directory);
 // pass for one that somebody changed.
 absl::Status CopyDirectory(const std::string& from, const std::string& to, const Storage& storage);
 
-// Makes `to` a directory with the same contents as `from`, except for markers of objects that its
-// tables do not need (archive_marker.h). Its files are hard links to those of `from` where the file
-// system supports that, and copies elsewhere. Syncs as CopyDirectory does.
+// Makes `to` a directory with the same contents as `from`. Its files are hard links to those of
+// `from` where the file system supports that, and copies elsewhere. Syncs as CopyDirectory does.
 absl::Status LinkDirectory(const std::string& from, const std::string& to, const Storage& storage);
 
 // Makes `to` a hard link to the file `from`, or a copy as LinkDirectory does. Syncs a copy, but not

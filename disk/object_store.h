@@ -32,8 +32,6 @@ class ObjectStore {
   // cannot be cancelled.
   virtual absl::Status Get(const std::string& key, uint64_t begin, std::span<std::byte> out,
                            const std::atomic<bool>* cancelled) = 0;
-  // Removes an object. OK if there is none.
-  virtual absl::Status Delete(const std::string& key) = 0;
 };
 
 // Sets the store of this process; nullptr: there is none, as at the start. Call it before other

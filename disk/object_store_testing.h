@@ -26,7 +26,7 @@ namespace tickstack::disk {
 // Threads: any, concurrently.
 class MemoryStore : public ObjectStore {
  public:
-  // Called before each request, with its verb: `put`, `get` or `delete`. An error fails it.
+  // Called before each request, with its verb: `put` or `get`. An error fails it.
   using Hook = std::function<absl::Status(std::string_view verb, const std::string& key)>;
 
   const std::string& name() const override { return name_; }
@@ -46,13 +46,6 @@ class MemoryStore : public ObjectStore {
     running_.fetch_sub(1);
     return status;
   }
-  absl::Status Delete(const std::string& key) override {
-    TS_RETURN_IF_ERROR(Call("delete", key));
-    const std::lock_guard lock(mutex_);
-    objects_.erase(key);
-    return absl::OkStatus();
-  }
-
   void SetHook(Hook hook) {
     const std::lock_guard lock(mutex_);
     hook_ = std::move(hook);
@@ -64,6 +57,11 @@ class MemoryStore : public ObjectStore {
     std::vector<std::string> keys;
     for (const auto& [key, bytes] : objects_) keys.push_back(key);
     return keys;
+  }
+  // Removes all objects.
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    objects_.clear();
   }
   // Changes an object, such as one byte of it.
   void Change(const std::string& key, const std::function<void(std::string&)>& change) {

@@ -269,7 +269,7 @@ absl::Status PartMigration::LinkColumns(const std::string& made) const {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory_));
   for (const DirectoryEntry& entry : entries) {
     const std::string name = NameInVersion(entry.name);
-    if (name.empty() || !entry.is_file || IsLeftoverMarker(entry.name)) continue;
+    if (name.empty() || !entry.is_file) continue;
     TS_RETURN_IF_ERROR(LinkFile(fmt::format("{}/{}", directory_, entry.name),
                                 fmt::format("{}/{}/{}", made, table_, name), storage_));
   }

@@ -1,20 +1,24 @@
 #include "disk/table_archive.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/check.h"
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/mapping.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "disk/checksum_file.h"
 #include "disk/verified_blocks.h"
 
@@ -23,24 +27,56 @@ namespace {
 
 // How many bytes of an object are read back at a time; a multiple of kChecksumBlockBytes.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+// A marker while it is written.
+constexpr std::string_view kNewMarkerName = ".archived.new";
 
 std::string InTable(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory, name);
 }
 
-// Returns 32 random hexadecimal digits.
-absl::StatusOr<std::string> RandomName() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return ErrnoStatus(errno, "getrandom");
-  }
-  std::string name;
-  for (const unsigned char byte : bytes) name += fmt::format("{:02x}", byte);
-  return name;
+// What tells whether a program has written or replaced a file.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0, bytes = 0;
+  int64_t modified_ns = 0, changed_ns = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+absl::StatusOr<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return ErrnoStatus(errno, path);
+  const auto ns = [](const timespec& time) { return time.tv_sec * kNsPerSecond + time.tv_nsec; };
+  return FileIdentity{status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size),
+                      ns(status.st_mtim), ns(status.st_ctim)};
 }
 
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new()) {
+    TS_CHECK(context_ != nullptr);
+    TS_CHECK(EVP_DigestInit_ex(context_, EVP_sha256(), nullptr) == 1);
+  }
+  ~Sha256() { EVP_MD_CTX_free(context_); }
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void Add(std::span<const std::byte> bytes) {
+    TS_CHECK(EVP_DigestUpdate(context_, bytes.data(), bytes.size()) == 1);
+  }
+  // Returns 64 hexadecimal digits. Call it once.
+  std::string Digits() {
+    std::array<unsigned char, 32> digest{};
+    TS_CHECK(EVP_DigestFinal_ex(context_, digest.data(), nullptr) == 1);
+    std::string digits;
+    for (const unsigned char byte : digest) digits += fmt::format("{:02x}", byte);
+    return digits;
+  }
+
+ private:
+  EVP_MD_CTX* const context_;
+};
+
 // Returns the last two parts of a path, `2024.01.29/trade`, as a part of a key. They are there for
-// people who look at the store; the random part makes keys different.
+// people who look at the store; the hash makes keys different.
 std::string LabelOf(const std::string& directory) {
   const size_t slash = directory.rfind('/');
   const size_t before = slash == std::string::npos || slash == 0 ? std::string::npos
@@ -55,15 +91,6 @@ std::string LabelOf(const std::string& directory) {
   return label.starts_with('.') || label.find("/.") != std::string::npos ? "table" : label;
 }
 
-absl::Status DeleteObjects(const ArchiveMarker& marker, ObjectStore& store) {
-  if (marker.store != store.name()) {
-    return FailedPrecondition("objects in {}, and this process uses {}", marker.store,
-                              store.name());
-  }
-  for (const std::string& key : marker.Keys()) TS_RETURN_IF_ERROR(store.Delete(key));
-  return absl::OkStatus();
-}
-
 // A table that is being archived or recalled.
 class ArchiveWork {
  public:
@@ -71,17 +98,16 @@ class ArchiveWork {
       : directory_(std::move(directory)), options_(options), storage_(options.observer) {}
 
   absl::StatusOr<ArchivedTable> Archive();
-  absl::StatusOr<RecalledTable> Recall(bool delete_objects);
+  absl::StatusOr<RecalledTable> Recall();
 
  private:
   struct LocalFile {
     Mapping mapping;
-    int64_t modified_ns = 0;
+    FileIdentity identity;
   };
 
-  absl::Status RemoveMarker(std::string_view name);
-  absl::Status DropUnfinished();
   absl::StatusOr<std::shared_ptr<const ChecksumFile>> Checksums() const;
+  absl::StatusOr<LocalFile> ReadLocal(const ChecksumFile& checksums, const std::string& name) const;
   absl::StatusOr<ArchiveMarker> PlanMarker(const ChecksumFile& checksums);
   absl::Status Upload(const ArchiveMarker& marker) const;
   // Calls f(offset, bytes) for all bytes of an archived file, after comparing them with their
@@ -91,37 +117,20 @@ class ArchiveWork {
       absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const;
   absl::Status CheckObjects(const ArchiveMarker& marker, const ChecksumFile& checksums) const;
   absl::Status CheckUnchanged(const ArchiveMarker& marker) const;
-  absl::StatusOr<bool> UseRecalled(const ArchiveMarker& plan, const ChecksumFile& checksums);
+  absl::Status CheckStore(const ArchiveMarker& marker) const;
+  absl::StatusOr<File> Lock() const { return options_.lock ? options_.lock() : File(); }
+  absl::Status WriteMarker(const ArchiveMarker& marker) const;
   absl::Status RemoveLocalFiles(const ArchiveMarker& marker) const;
-  absl::StatusOr<bool> IsLocal(const ArchiveMarker& marker, size_t file,
-                               const ChecksumFile& checksums) const;
+  absl::StatusOr<ArchivedTable> FinishArchived(const ArchiveMarker& archived);
+  absl::StatusOr<std::optional<LocalFile>> LocalOf(const ArchivedFile& file,
+                                                   const ChecksumFile& checksums) const;
   absl::Status Fetch(const ArchiveMarker& marker, size_t file, const ChecksumFile& checksums) const;
-  absl::Status DeleteRecalled(RecalledTable& result);
 
   const std::string directory_;
   const ArchiveOptions& options_;
   const Storage storage_;
-  std::vector<LocalFile> local_;  // The files that PlanMarker chose, in its order.
+  std::vector<LocalFile> local_;  // Of the marker's files, in their order, while archiving.
 };
-
-absl::Status ArchiveWork::RemoveMarker(std::string_view name) {
-  TS_RETURN_IF_ERROR(storage_.Remove(InTable(directory_, name)));
-  return storage_.SyncDirectory(directory_);
-}
-
-// Removes what an archiving left that was killed before it took effect.
-absl::Status ArchiveWork::DropUnfinished() {
-  const absl::StatusOr<std::optional<ArchiveMarker>> left =
-      ReadArchiveMarker(directory_, kArchivingName);
-  if (left.ok() && !*left) return absl::OkStatus();
-  // One that is damaged was not synced, so no object of it was written.
-  if (!left.ok() && !absl::IsDataLoss(left.status())) return left.status();
-  if (left.ok()) {
-    TS_RETURN_IF_ERROR(
-        Annotate(DeleteObjects(**left, *options_.store), InTable(directory_, kArchivingName)));
-  }
-  return RemoveMarker(kArchivingName);
-}
 
 absl::StatusOr<std::shared_ptr<const ChecksumFile>> ArchiveWork::Checksums() const {
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const ChecksumFile> checksums,
@@ -132,28 +141,39 @@ absl::StatusOr<std::shared_ptr<const ChecksumFile>> ArchiveWork::Checksums() con
       ChecksumCommand(InTable(directory_, kChecksumName)));
 }
 
+// Maps a file, and compares it with its checksums.
+absl::StatusOr<ArchiveWork::LocalFile> ArchiveWork::ReadLocal(const ChecksumFile& checksums,
+                                                              const std::string& name) const {
+  const std::string path = InTable(directory_, name);
+  LocalFile local;
+  TS_ASSIGN_OR_RETURN(local.identity, IdentityOf(path));
+  TS_ASSIGN_OR_RETURN(local.mapping, Mapping::OfFile(path));
+  const std::span<const std::byte> bytes = local.mapping.bytes();
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const VerifiedBlocks> blocks,
+                      VerifiedBlocks::Load(&checksums, path, bytes.size()));
+  const std::optional<DamagedBlock> damage = blocks->FindDamage(bytes, 0, bytes.size());
+  if (damage) return blocks->ErrorOf(*damage, path, "");
+  return local;
+}
+
 absl::StatusOr<ArchiveMarker> ArchiveWork::PlanMarker(const ChecksumFile& checksums) {
   ArchiveMarker marker;
-  TS_ASSIGN_OR_RETURN(const std::string unique, RandomName());
+  Sha256 content;
   marker.store = options_.store->name();
-  marker.objects = fmt::format("{}{}/{}", options_.prefix.empty() ? "" : options_.prefix + "/",
-                               LabelOf(directory_), unique);
   marker.object_bytes = options_.object_bytes;
   for (const ChecksumFile::Entry& entry : checksums.entries()) {
     if (entry.name.starts_with('.') || entry.bytes <= options_.keep_bytes) continue;
     if (entry.name.find('\n') != std::string::npos) continue;  // The marker has lines.
-    const std::string path = InTable(directory_, entry.name);
-    LocalFile local;
-    TS_ASSIGN_OR_RETURN(local.modified_ns, ModifiedNs(path));
-    TS_ASSIGN_OR_RETURN(local.mapping, Mapping::OfFile(path));
+    TS_ASSIGN_OR_RETURN(LocalFile local, ReadLocal(checksums, entry.name));
     const std::span<const std::byte> bytes = local.mapping.bytes();
-    TS_ASSIGN_OR_RETURN(const std::unique_ptr<const VerifiedBlocks> blocks,
-                        VerifiedBlocks::Load(&checksums, path, bytes.size()));
-    const std::optional<DamagedBlock> damage = blocks->FindDamage(bytes, 0, bytes.size());
-    if (damage) return blocks->ErrorOf(*damage, path, "");
     marker.files.push_back({entry.name, entry.bytes, Crc32c(bytes)});
+    content.Add(AsBytes(fmt::format("{} {}\n", entry.bytes, entry.name)));
+    content.Add(bytes);
     local_.push_back(std::move(local));
   }
+  content.Add(AsBytes(fmt::format("{}\n", marker.object_bytes)));
+  marker.objects = fmt::format("{}{}/{}", options_.prefix.empty() ? "" : options_.prefix + "/",
+                               LabelOf(directory_), content.Digits());
   return marker;
 }
 
@@ -215,33 +235,30 @@ absl::Status ArchiveWork::CheckObjects(const ArchiveMarker& marker,
   return absl::OkStatus();
 }
 
-// Archives the table with the objects that it had before it was recalled. False if it has none, or
-// if they do not have the content of `plan`.
-absl::StatusOr<bool> ArchiveWork::UseRecalled(const ArchiveMarker& plan,
-                                              const ChecksumFile& checksums) {
-  TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> recalled,
-                      ReadArchiveMarker(directory_, kRecalledName));
-  if (!recalled || recalled->store != plan.store || recalled->files != plan.files) return false;
-  const absl::Status objects = CheckObjects(*recalled, checksums);
-  if (absl::IsNotFound(objects) || absl::IsDataLoss(objects)) return false;
-  TS_RETURN_IF_ERROR(objects);
-  TS_RETURN_IF_ERROR(CheckUnchanged(*recalled));
-  TS_RETURN_IF_ERROR(
-      storage_.Rename(InTable(directory_, kRecalledName), InTable(directory_, kArchivedName)));
-  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
-  TS_RETURN_IF_ERROR(RemoveLocalFiles(*recalled));
-  return true;
-}
-
-// kFailedPrecondition if a program has written a file since it was mapped.
+// kFailedPrecondition if a program has written or replaced a file since it was mapped.
 absl::Status ArchiveWork::CheckUnchanged(const ArchiveMarker& marker) const {
   for (size_t i = 0; i < marker.files.size(); ++i) {
     const std::string path = InTable(directory_, marker.files[i].name);
-    TS_ASSIGN_OR_RETURN(const int64_t modified_ns, ModifiedNs(path));
-    if (modified_ns == local_[i].modified_ns) continue;
+    const absl::StatusOr<FileIdentity> identity = IdentityOf(path);
+    if (!identity.ok() && !absl::IsNotFound(identity.status())) return identity.status();
+    if (identity.ok() && *identity == local_[i].identity) continue;
     return FailedPrecondition("{}: it was changed while it was archived: repeat the command", path);
   }
   return absl::OkStatus();
+}
+
+absl::Status ArchiveWork::CheckStore(const ArchiveMarker& marker) const {
+  if (marker.store == options_.store->name()) return absl::OkStatus();
+  return FailedPrecondition("{}: archived in {}, and this process uses {}", directory_,
+                            marker.store, options_.store->name());
+}
+
+absl::Status ArchiveWork::WriteMarker(const ArchiveMarker& marker) const {
+  const std::string made = InTable(directory_, kNewMarkerName);
+  TS_RETURN_IF_ERROR(storage_.Remove(made));
+  TS_RETURN_IF_ERROR(WriteNewFile(storage_, made, AsBytes(EncodeArchiveMarker(marker))));
+  TS_RETURN_IF_ERROR(storage_.Rename(made, InTable(directory_, kArchivedName)));
+  return storage_.SyncDirectory(directory_);
 }
 
 absl::Status ArchiveWork::RemoveLocalFiles(const ArchiveMarker& marker) const {
@@ -251,43 +268,72 @@ absl::Status ArchiveWork::RemoveLocalFiles(const ArchiveMarker& marker) const {
   return storage_.SyncDirectory(directory_);
 }
 
+// Returns the local file of this name if there is one. kFailedPrecondition if it differs from the
+// archived file: a person must say which of them is right.
+absl::StatusOr<std::optional<ArchiveWork::LocalFile>> ArchiveWork::LocalOf(
+    const ArchivedFile& file, const ChecksumFile& checksums) const {
+  const std::string path = InTable(directory_, file.name);
+  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path));
+  if (!is_there) return std::nullopt;
+  absl::StatusOr<LocalFile> local = ReadLocal(checksums, file.name);
+  const bool may_differ = local.ok() || absl::IsDataLoss(local.status());
+  if (!may_differ) return local.status();
+  if (local.ok() && local->mapping.bytes().size() == file.bytes &&
+      Crc32c(local->mapping.bytes()) == file.crc) {
+    return *std::move(local);
+  }
+  return FailedPrecondition(
+      "{}: differs from the file that {} names, so it was changed or put there after the table was "
+      "archived: move it away, or remove {} if the local files are right",
+      path, kArchivedName, kArchivedName);
+}
+
+// Removes the local files of an archived table: a killed command or a restored backup left them.
+absl::StatusOr<ArchivedTable> ArchiveWork::FinishArchived(const ArchiveMarker& archived) {
+  const ArchivedTable unchanged{archived.files.size(), archived.bytes(), false};
+  ArchiveMarker left = archived;
+  left.files.clear();
+  for (const ArchivedFile& file : archived.files) {
+    TS_ASSIGN_OR_RETURN(const bool is_local, FileExists(InTable(directory_, file.name)));
+    if (is_local) left.files.push_back(file);
+  }
+  if (left.files.empty()) return unchanged;
+  TS_RETURN_IF_ERROR(CheckStore(archived));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
+  for (const ArchivedFile& file : left.files) {
+    TS_ASSIGN_OR_RETURN(std::optional<LocalFile> local, LocalOf(file, *checksums));
+    if (!local) return Unavailable("{}: its files change meanwhile", directory_);
+    local_.push_back(*std::move(local));
+  }
+  TS_RETURN_IF_ERROR(CheckObjects(archived, *checksums));
+  TS_ASSIGN_OR_RETURN(const File lock, Lock());
+  TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> now,
+                      ReadArchiveMarker(directory_, kArchivedName));
+  if (!now || *now != archived) return Unavailable("{}: its files change meanwhile", directory_);
+  TS_RETURN_IF_ERROR(CheckUnchanged(left));
+  TS_RETURN_IF_ERROR(RemoveLocalFiles(left));
+  return unchanged;
+}
+
 absl::StatusOr<ArchivedTable> ArchiveWork::Archive() {
   TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> archived,
                       ReadArchiveMarker(directory_, kArchivedName));
-  if (archived) {
-    TS_RETURN_IF_ERROR(RemoveLocalFiles(*archived));
-    return ArchivedTable{archived->files.size(), archived->bytes(), false};
-  }
-  TS_RETURN_IF_ERROR(DropUnfinished());
+  if (archived) return FinishArchived(*archived);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
   TS_ASSIGN_OR_RETURN(const ArchiveMarker marker, PlanMarker(*checksums));
   if (marker.files.empty()) return ArchivedTable();
-  TS_ASSIGN_OR_RETURN(const bool has_objects, UseRecalled(marker, *checksums));
-  if (has_objects) return ArchivedTable{marker.files.size(), marker.bytes(), true};
-  const std::string archiving = InTable(directory_, kArchivingName);
-  TS_RETURN_IF_ERROR(WriteNewFile(storage_, archiving, AsBytes(EncodeArchiveMarker(marker))));
-  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
-  TS_RETURN_IF_ERROR(Upload(marker));
-  TS_RETURN_IF_ERROR(CheckObjects(marker, *checksums));
+  const absl::Status objects = CheckObjects(marker, *checksums);
+  if (absl::IsNotFound(objects) || absl::IsDataLoss(objects)) {
+    TS_RETURN_IF_ERROR(Upload(marker));
+    TS_RETURN_IF_ERROR(CheckObjects(marker, *checksums));
+  } else {
+    TS_RETURN_IF_ERROR(objects);
+  }
+  TS_ASSIGN_OR_RETURN(const File lock, Lock());
   TS_RETURN_IF_ERROR(CheckUnchanged(marker));
-  TS_RETURN_IF_ERROR(storage_.Rename(archiving, InTable(directory_, kArchivedName)));
-  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
+  TS_RETURN_IF_ERROR(WriteMarker(marker));
   TS_RETURN_IF_ERROR(RemoveLocalFiles(marker));
-  RecalledTable earlier;  // Objects of an earlier archiving, which this one replaces.
-  TS_RETURN_IF_ERROR(DeleteRecalled(earlier));
   return ArchivedTable{marker.files.size(), marker.bytes(), true};
-}
-
-// True if a file was fetched by an earlier call.
-absl::StatusOr<bool> ArchiveWork::IsLocal(const ArchiveMarker& marker, size_t file,
-                                          const ChecksumFile& checksums) const {
-  const std::string path = InTable(directory_, marker.files[file].name);
-  const absl::StatusOr<Mapping> mapping = Mapping::OfFile(path);
-  if (absl::IsNotFound(mapping.status())) return false;
-  TS_RETURN_IF_ERROR(mapping.status());
-  const absl::StatusOr<std::unique_ptr<const VerifiedBlocks>> blocks =
-      VerifiedBlocks::Load(&checksums, path, mapping->bytes().size());
-  return blocks.ok() && !(*blocks)->FindDamage(mapping->bytes(), 0, mapping->bytes().size());
 }
 
 absl::Status ArchiveWork::Fetch(const ArchiveMarker& marker, size_t file,
@@ -308,40 +354,25 @@ absl::Status ArchiveWork::Fetch(const ArchiveMarker& marker, size_t file,
   return storage_.Rename(made, path);
 }
 
-absl::Status ArchiveWork::DeleteRecalled(RecalledTable& result) {
-  TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> recalled,
-                      ReadArchiveMarker(directory_, kRecalledName));
-  if (!recalled) return absl::OkStatus();
-  TS_RETURN_IF_ERROR(
-      Annotate(DeleteObjects(*recalled, *options_.store), InTable(directory_, kRecalledName)));
-  result.deleted_objects += recalled->Keys().size();
-  return RemoveMarker(kRecalledName);
-}
-
-absl::StatusOr<RecalledTable> ArchiveWork::Recall(bool delete_objects) {
+absl::StatusOr<RecalledTable> ArchiveWork::Recall() {
   RecalledTable result;
-  TS_RETURN_IF_ERROR(DropUnfinished());
   TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> archived,
                       ReadArchiveMarker(directory_, kArchivedName));
-  if (archived) {
-    if (archived->store != options_.store->name()) {
-      return FailedPrecondition("{}: archived in {}, and this process uses {}", directory_,
-                                archived->store, options_.store->name());
-    }
-    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
-    for (size_t i = 0; i < archived->files.size(); ++i) {
-      TS_ASSIGN_OR_RETURN(const bool is_local, IsLocal(*archived, i, *checksums));
-      if (is_local) continue;
-      TS_RETURN_IF_ERROR(Fetch(*archived, i, *checksums));
-      result.files += 1;
-      result.bytes += archived->files[i].bytes;
-    }
-    TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
-    TS_RETURN_IF_ERROR(
-        storage_.Rename(InTable(directory_, kArchivedName), InTable(directory_, kRecalledName)));
-    TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
+  if (!archived) return result;
+  TS_RETURN_IF_ERROR(CheckStore(*archived));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
+  for (size_t i = 0; i < archived->files.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const std::optional<LocalFile> local,
+                        LocalOf(archived->files[i], *checksums));
+    if (local) continue;
+    TS_RETURN_IF_ERROR(Fetch(*archived, i, *checksums));
+    result.files += 1;
+    result.bytes += archived->files[i].bytes;
   }
-  if (delete_objects) TS_RETURN_IF_ERROR(DeleteRecalled(result));
+  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
+  TS_RETURN_IF_ERROR(storage_.Remove(InTable(directory_, kArchivedName)));
+  TS_RETURN_IF_ERROR(storage_.SyncDirectory(directory_));
+  result.objects = archived->objects;
   return result;
 }
 
@@ -353,8 +384,8 @@ absl::StatusOr<ArchivedTable> ArchiveTable(const std::string& directory,
 }
 
 absl::StatusOr<RecalledTable> RecallTable(const std::string& directory,
-                                          const ArchiveOptions& options, bool delete_objects) {
-  return ArchiveWork(directory, options).Recall(delete_objects);
+                                          const ArchiveOptions& options) {
+  return ArchiveWork(directory, options).Recall();
 }
 
 }  // namespace tickstack::disk

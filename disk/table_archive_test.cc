@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "disk/archive_marker.h"
@@ -60,8 +61,15 @@ class TableArchiveTest : public DayWithLateRows {
   absl::Status Archive(StorageObserver* observer = nullptr) const {
     return ArchiveTable(trade(), Options(observer)).status();
   }
-  absl::Status Recall(bool deletes, StorageObserver* observer = nullptr) const {
-    return RecallTable(trade(), Options(observer), deletes).status();
+  absl::Status Recall(StorageObserver* observer = nullptr) const {
+    return RecallTable(trade(), Options(observer)).status();
+  }
+  static size_t ObjectsOf(const ArchiveMarker& marker) {
+    size_t objects = 0;
+    for (const ArchivedFile& file : marker.files) {
+      objects += (file.bytes + marker.object_bytes - 1) / marker.object_bytes;
+    }
+    return objects;
   }
 
   const StoreOfTest store_;
@@ -78,22 +86,21 @@ TEST_F(TableArchiveTest, AnArchivedTableGivesTheSameAnswersAndComesBackAsItWas) 
   EXPECT_EQ(during.at(".checksums"), before.at(".checksums"));
   const auto marker = *ReadArchiveMarker(trade(), kArchivedName);
   ASSERT_TRUE(marker.has_value());
-  EXPECT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
+  EXPECT_THAT(store_->Keys(), SizeIs(ObjectsOf(*marker)));
   EXPECT_THAT(marker->objects, testing::StartsWith("stack/2024.01.29/trade/"));
   EXPECT_EQ(SeenNow(), kSeenBefore);
   ExpectSound();
   // Again: nothing to do.
   EXPECT_FALSE(ArchiveTable(trade(), Options())->has_changed);
 
-  ASSERT_TRUE(Recall(false).ok());
-  DirectoryContent after = ContentOf(trade());
-  EXPECT_EQ(after.erase(".recalled"), 1u);
-  EXPECT_EQ(after, before);
-  EXPECT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
-  ASSERT_TRUE(Recall(true).ok());
+  const absl::StatusOr<RecalledTable> recalled = RecallTable(trade(), Options());
+  ASSERT_TRUE(recalled.ok()) << recalled.status();
+  EXPECT_EQ(recalled->files, marker->files.size());
+  EXPECT_EQ(recalled->objects, marker->objects);
   EXPECT_EQ(ContentOf(trade()), before);
-  EXPECT_THAT(store_->Keys(), IsEmpty());
+  EXPECT_THAT(store_->Keys(), SizeIs(ObjectsOf(*marker))) << "objects are never removed";
   EXPECT_EQ(SeenNow(), kSeenBefore);
+  EXPECT_THAT(RecallTable(trade(), Options())->objects, IsEmpty()) << "it is not archived";
 }
 
 TEST_F(TableArchiveTest, SmallFilesStay) {
@@ -109,11 +116,11 @@ TEST_F(TableArchiveTest, SmallFilesStay) {
 // afterwards, and a repetition leaves neither a file nor an object too many. Method: steps on the
 // file system and requests to the store are counted together; after n of them, all fail.
 TEST_F(TableArchiveTest, AKillAtAnyStepLosesNothing) {
-  enum Work { kArchive, kRecall, kRecallAndDelete };
+  enum Work { kArchive, kRecall };
   const DirectoryContent local = ContentOf(trade());
-  for (const Work work : {kArchive, kRecall, kRecallAndDelete}) {
+  for (const Work work : {kArchive, kRecall}) {
     const auto run = [&](StorageObserver* observer) {
-      return work == kArchive ? Archive(observer) : Recall(work == kRecallAndDelete, observer);
+      return work == kArchive ? Archive(observer) : Recall(observer);
     };
     for (size_t steps = 0;; ++steps) {
       SCOPED_TRACE(fmt::format("work {} steps {}", static_cast<int>(work), steps));
@@ -134,13 +141,13 @@ TEST_F(TableArchiveTest, AKillAtAnyStepLosesNothing) {
         const auto marker = *ReadArchiveMarker(trade(), kArchivedName);
         ASSERT_TRUE(marker.has_value());
         ASSERT_THAT(ContentOf(trade()), SizeIs(3));
-        ASSERT_THAT(store_->Keys(), SizeIs(marker->Keys().size()));
+        ASSERT_THAT(store_->Keys(), SizeIs(ObjectsOf(*marker)));
       } else {
         ASSERT_TRUE(run(nullptr).ok());
       }
-      ASSERT_TRUE(Recall(true).ok());
+      ASSERT_TRUE(Recall().ok());
       ASSERT_EQ(ContentOf(trade()), local);
-      ASSERT_THAT(store_->Keys(), IsEmpty());
+      if (work == kArchive) store_->Clear();
       ExpectSound();
       if (!is_done) continue;
       EXPECT_GT(steps, 10u);
@@ -158,18 +165,18 @@ TEST_F(TableArchiveTest, ALocalFileStaysUnlessItsObjectIsRight) {
       [](std::string& bytes) { bytes.pop_back(); },
   };
   for (const auto& fault : faults) {
-    std::atomic<bool> is_done = false;
+    store_->Clear();
+    std::atomic<bool> is_done = false, has_put = false;
     store_->SetHook([&](std::string_view verb, const std::string& key) {
-      if (verb == "get" && !is_done.exchange(true)) store_->Change(key, fault);
+      if (verb == "put") has_put = true;
+      if (verb == "get" && has_put && !is_done.exchange(true)) store_->Change(key, fault);
       return absl::OkStatus();
     });
     const absl::Status status = Archive();
     store_->SetHook(nullptr);
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
     EXPECT_THAT(std::string(Message(status)), HasSubstr("s3://test/stack/"));
-    DirectoryContent after = ContentOf(trade());
-    EXPECT_EQ(after.erase(".archiving"), 1u);
-    EXPECT_EQ(after, before);
+    EXPECT_EQ(ContentOf(trade()), before);
     EXPECT_EQ(SeenNow(), kSeenBefore);
   }
   ASSERT_TRUE(Archive().ok());
@@ -188,7 +195,7 @@ TEST_F(TableArchiveTest, ADamagedLocalFileIsNotArchived) {
 TEST_F(TableArchiveTest, ATableWithDamagedObjectsStaysArchived) {
   ASSERT_TRUE(Archive().ok());
   store_->Change(store_->Keys().back(), [](std::string& bytes) { bytes.back() ^= 1; });
-  const absl::Status status = Recall(true);
+  const absl::Status status = Recall();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_TRUE(fs::exists(trade() + "/.archived"));
   // A query gets the same error, and never the damaged byte.
@@ -196,14 +203,62 @@ TEST_F(TableArchiveTest, ATableWithDamagedObjectsStaysArchived) {
   EXPECT_TRUE(absl::IsDataLoss(Look(*database).status())) << Look(*database).status();
 }
 
-TEST_F(TableArchiveTest, EqualTablesShareNoObject) {
-  const std::string other = folder_ / "other/2024.01.29";
-  fs::create_directories(other);
-  fs::copy(trade(), other + "/trade");
+TEST_F(TableArchiveTest, EqualTablesShareTheirObjectsAndOthersDoNot) {
+  const std::string copy = folder_ / "other/2024.01.29/trade";
+  fs::create_directories(folder_ / "other/2024.01.29");
+  fs::copy(trade(), copy);
   ASSERT_TRUE(Archive().ok());
-  ASSERT_TRUE(ArchiveTable(other + "/trade", Options()).ok());
-  ASSERT_TRUE(RecallTable(other + "/trade", Options(), true).ok());
+  const std::vector<std::string> keys = store_->Keys();
+  ASSERT_TRUE(ArchiveTable(copy, Options()).ok());
+  EXPECT_EQ(store_->Keys(), keys);
+  ASSERT_TRUE(RecallTable(copy, Options()).ok());
   EXPECT_EQ(SeenNow(), kSeenBefore);
+  ASSERT_TRUE(Recall().ok());
+  ASSERT_TRUE(Merge().ok());
+  ASSERT_TRUE(Archive().ok());
+  EXPECT_THAT(store_->Keys(), testing::IsSupersetOf(keys));
+  EXPECT_GT(store_->Keys().size(), keys.size());
+  EXPECT_EQ(SeenNow(), kSeenAfter);
+}
+
+// Goal: a local file of an archived table is removed only if it is the archived one, and its object
+// is right. Method: files come back as from a backup, with another byte, and without an object.
+TEST_F(TableArchiveTest, LocalFilesOfAnArchivedTableAreRemovedOnlyIfTheyAreArchived) {
+  const std::string size = trade() + "/size", kept = folder_ / "size";
+  fs::copy(size, kept);
+  ASSERT_TRUE(Archive().ok());
+  const std::vector<std::string> keys = store_->Keys();
+  fs::copy(kept, size);
+  ASSERT_TRUE(Archive().ok());
+  EXPECT_FALSE(fs::exists(size));
+
+  fs::copy(kept, size);
+  std::fstream(size, std::ios::in | std::ios::out).seekp(20).put('\x7f');
+  for (const absl::Status& status : {Archive(), Recall()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(Message(status)), HasSubstr("trade/size: differs from the file"));
+    EXPECT_TRUE(fs::exists(size));
+  }
+
+  fs::copy(kept, size, fs::copy_options::overwrite_existing);
+  store_->Clear();
+  EXPECT_TRUE(absl::IsNotFound(Archive())) << Archive();
+  EXPECT_TRUE(fs::exists(size));
+}
+
+TEST_F(TableArchiveTest, ATableThatChangesMeanwhileStaysLocal) {
+  const DirectoryContent before = ContentOf(trade());
+  ArchiveOptions options = Options();
+  options.lock = [this]() -> absl::StatusOr<File> {
+    // Another program replaces a file by an equal one before the lock is taken.
+    fs::copy(trade() + "/size", trade() + "/other");
+    fs::rename(trade() + "/other", trade() + "/size");
+    return File();
+  };
+  const absl::Status status = ArchiveTable(trade(), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("repeat the command"));
+  EXPECT_EQ(ContentOf(trade()), before);
 }
 
 TEST_F(TableArchiveTest, AnArchivedPartitionMovesToAnotherSegment) {
@@ -215,41 +270,27 @@ TEST_F(TableArchiveTest, AnArchivedPartitionMovesToAnotherSegment) {
   const auto column = ColumnFile::Open(segment + "/2024.01.29/trade/size");
   ASSERT_TRUE(column.ok()) << column.status();
   EXPECT_EQ((*column)->rows(), kOld.size());
-  ASSERT_TRUE(RecallTable(segment + "/2024.01.29/trade", Options(), true).ok());
+  ASSERT_TRUE(RecallTable(segment + "/2024.01.29/trade", Options()).ok());
   fs::rename(segment + "/2024.01.29", day());
   EXPECT_EQ(SeenNow(), kSeenBefore);
-}
-
-// A recalled table may be linked into a new version, which must not own the same objects.
-TEST_F(TableArchiveTest, ANewVersionOwnsNoObjectsOfTheOldOne) {
-  const std::string quote = day() + "/quote";
-  ASSERT_TRUE(ArchiveTable(quote, Options()).ok());
-  ASSERT_TRUE(RecallTable(quote, Options(), false).ok());
-  ASSERT_TRUE(fs::exists(quote + "/.recalled"));
-  ASSERT_TRUE(Merge().ok());
-  EXPECT_FALSE(fs::exists(quote + "/.recalled"));
-  EXPECT_TRUE(fs::exists(db() + "/replaced.2024.01.29.0$/quote/.recalled"));
-  ASSERT_TRUE(ArchiveTable(quote, Options()).ok());
-  EXPECT_EQ(UndoMerge(db(), kDate, Storage()).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(RecallTable(db() + "/replaced.2024.01.29.0$/quote", Options(), true).ok());
-  EXPECT_EQ(SeenNow(), kSeenAfter);
-  ExpectSound();
 }
 
 // Goal: objects that a table had before are used again only if they are still right.
 TEST_F(TableArchiveTest, ObjectsOfARecalledTableAreComparedBeforeTheyAreUsedAgain) {
   ASSERT_TRUE(Archive().ok());
   const std::vector<std::string> keys = store_->Keys();
-  ASSERT_TRUE(Recall(false).ok());
+  ASSERT_TRUE(Recall().ok());
+  store_->SetHook([](std::string_view verb, const std::string&) {
+    return verb == "put" ? Unavailable("an object is written again") : absl::OkStatus();
+  });
   ASSERT_TRUE(Archive().ok());
-  EXPECT_EQ(store_->Keys(), keys);
-  ASSERT_TRUE(Recall(false).ok());
+  store_->SetHook(nullptr);
+  ASSERT_TRUE(Recall().ok());
   store_->Change(keys.front(), [](std::string& bytes) { bytes.front() ^= 1; });
   ASSERT_TRUE(Archive().ok());
-  EXPECT_THAT(store_->Keys(), SizeIs(keys.size()));
-  EXPECT_NE(store_->Keys(), keys);
+  EXPECT_EQ(store_->Keys(), keys);
   EXPECT_EQ(SeenNow(), kSeenBefore);
+  ExpectSound();
 }
 
 TEST_F(TableArchiveTest, WhatNeedsTheColumnsHereIsRefused) {
@@ -277,7 +318,7 @@ TEST_F(TableArchiveTest, WhatNeedsTheColumnsHereIsRefused) {
   ASSERT_TRUE(written.ok());
   ASSERT_THAT(written->errors, SizeIs(1));
   EXPECT_THAT(written->errors.front(), HasSubstr(trade() + ": archived"));
-  ASSERT_TRUE(Recall(true).ok());
+  ASSERT_TRUE(Recall().ok());
   EXPECT_TRUE(Merge().ok());
 }
 
@@ -312,9 +353,7 @@ TEST_F(TableArchiveTest, AMarkerWithAnyChangedByteIsRefused) {
   const absl::StatusOr<ArchiveMarker> parsed = ParseArchiveMarker(text);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(EncodeArchiveMarker(*parsed), text);
-  EXPECT_EQ(parsed->Keys(),
-            (std::vector<std::string>{"a/2024.01.29/trade/0f/0.0", "a/2024.01.29/trade/0f/0.1",
-                                      "a/2024.01.29/trade/0f/1.0"}));
+  EXPECT_EQ(parsed->KeyOf(0, 65536), "a/2024.01.29/trade/0f/0.1");
   for (size_t i = 0; i < text.size(); ++i) {
     std::string changed = text;
     changed[i] = static_cast<char>(changed[i] ^ 1);
@@ -344,8 +383,8 @@ TEST_F(TableArchiveTest, ReadersSeeTheSameRowsMeanwhile) {
   }
   for (int round = 0; round < 20; ++round) {
     ASSERT_TRUE(Archive().ok());
-    // Without deletion: a reader that opened a column in the store may go on there.
-    ASSERT_TRUE(Recall(false).ok());
+    // A reader that opened a column in the store goes on there.
+    ASSERT_TRUE(Recall().ok());
     const uint64_t before = looks.load();
     while (looks.load() < before + 3 && !HasFailure()) std::this_thread::yield();
   }

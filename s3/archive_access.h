@@ -22,7 +22,7 @@ struct ArchiveSettings {
   std::string prefix;  // What the keys of objects begin with.
   std::string region = "us-east-1";
   std::string credentials;  // Path of a file; empty: the environment (s3_credentials.h).
-  std::chrono::milliseconds timeout{30'000};  // The longest time of a request.
+  std::chrono::milliseconds timeout{30'000};  // S3Options::timeout.
   size_t requests = 8;                        // How many run at the same time.
   size_t cache_bytes = size_t{1} << 30;       // Memory for columns that were fetched.
   int older_than_days = 0;  // What `tickstack hdb archive` moves; 0: nothing without its flag.

@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kErrorBytesMax = 512;  // The most that is kept of an error.
 constexpr std::chrono::milliseconds kFirstPause{100};
+constexpr long kUploadBytesPerSecondMin = 16 * 1024;
 
 // Signed requests are only right if curl does not change the path, so these are all that it may
 // have.
@@ -108,7 +109,7 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
-enum class Verb { kGet, kPut, kDelete };
+enum class Verb { kGet, kPut };
 
 struct Request {
   Verb verb = Verb::kGet;
@@ -144,13 +145,6 @@ class S3Store : public disk::ObjectStore {
     request.received = out;
     request.cancelled = cancelled;
     return Do(request);
-  }
-  absl::Status Delete(const std::string& key) override {
-    Request request;
-    request.verb = Verb::kDelete;
-    request.key = key;
-    const absl::Status status = Do(request);
-    return absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
 
  private:
@@ -220,7 +214,6 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
   curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, signature.c_str());
   curl_easy_setopt(handle, CURLOPT_USERNAME, options_.credentials.access_key.c_str());
   curl_easy_setopt(handle, CURLOPT_PASSWORD, options_.credentials.secret_key.c_str());
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options_.timeout.count()));
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
                    static_cast<long>(options_.connect_timeout.count()));
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &OnReceived);
@@ -240,9 +233,14 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
       const std::string range =
           fmt::format("{}-{}", request.begin, request.begin + request.received.size() - 1);
       curl_easy_setopt(handle, CURLOPT_RANGE, range.c_str());
+      curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options_.timeout.count()));
       break;
     }
     case Verb::kPut:
+      // An object may take longer than `timeout`, but not at less than this rate for as long.
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kUploadBytesPerSecondMin);
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
+                       std::max(1L, static_cast<long>(options_.timeout.count() / 1000)));
       // Does not wait for an answer to `Expect: 100-continue`. Removing that header, in the list
       // of headers, would sign an empty one.
       curl_easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
@@ -254,9 +252,6 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
       curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, &OnSeek);
       curl_easy_setopt(handle, CURLOPT_SEEKDATA, &transfer);
       curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, 256L * 1024);
-      break;
-    case Verb::kDelete:
-      curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
       break;
   }
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
@@ -288,7 +283,7 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
     *may_retry = code >= 500 || code == 429;
     return ErrorOfAnswer(request, code, transfer);
   }
-  if (request.verb != Verb::kGet) return absl::OkStatus();
+  if (request.verb == Verb::kPut) return absl::OkStatus();
   // A server that ignores ranges sends the whole object.
   if (code != 206 && request.begin != 0) {
     return DataLoss("{}: {} answered {} to a request for a range, expected 206", object,

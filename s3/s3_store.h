@@ -18,7 +18,8 @@ struct S3Options {
   std::string bucket;
   std::string region = "us-east-1";
   S3Credentials credentials;
-  // The longest time of a request, including that of its bytes, after which it is tried again.
+  // The longest time of a read, including that of its bytes, after which it is tried again. A write
+  // may take longer, but is tried again if it sends less than 16 KiB/s for this time.
   std::chrono::milliseconds timeout{30'000};
   std::chrono::milliseconds connect_timeout{5'000};
   // How often a request is tried that could not reach the service, timed out, or got an error of

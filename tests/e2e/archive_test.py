@@ -116,9 +116,9 @@ cache = "{cache}"
         return self.run_program("hdb", "archive", str(self.database), "--stack", str(self.config), "--older-than",
                                 str((self.today - oldest_kept).days), *flags, **{"timeout": 600, **options})
 
-    def recall(self, *days, flags=()):
+    def recall(self, *days):
         dates = [flag for day in days for flag in ("--date", day)]
-        return self.run_program("hdb", "recall", str(self.database), "--stack", str(self.config), *dates, *flags)
+        return self.run_program("hdb", "recall", str(self.database), "--stack", str(self.config), *dates)
 
     def expect_archived(self):
         done = self.archive()
@@ -180,12 +180,14 @@ cache = "{cache}"
         with connect() as q:
             q.call("\\l .")
         self.assertEqual(before, self.answers(connect))
-        count = len(self.store.keys())
-        back = self.recall(*self.days[:2], flags=("--delete",))
-        self.assertEqual(0, back.returncode, back.stderr)
-        self.assertLess(len(self.store.keys()), count)
+        for day in self.days[:2]:
+            self.assertIn(f"objects=s3://history/test/{day}/quote/", back.stderr)
+            self.assertEqual([], [*(self.database / day).rglob(".arch*"), *(self.database / day).rglob(".rec*")])
+        # The objects stay, and are used again.
+        keys = self.store.keys()
+        self.expect_archived()
+        self.assertEqual(keys, self.store.keys())
         self.assertEqual(before, self.answers(connect))
-        self.assertEqual([], list((self.database / self.days[0]).rglob(".rec*")))
 
     def test_compressed_columns(self):
         shutil.rmtree(self.database)
@@ -390,7 +392,7 @@ cache = "{cache}"
         self.assertEqual(before, self.answers(connect))
         files = sum(path.read_text(encoding="utf-8").count("\nfile ") for path in self.database.rglob(".archived"))
         self.assertEqual(files, len(self.store.keys()))  # No object is left over.
-        self.assertEqual([], list(self.database.rglob(".archiving")))
+        self.assertEqual([], list(self.database.rglob(".archived.new")))
 
     def test_credentials_that_others_can_read_are_refused(self):
         self.credentials.chmod(0o644)

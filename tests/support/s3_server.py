@@ -26,7 +26,7 @@ class State:
     def __init__(self):
         self.lock = threading.Lock()
         self.objects = {}
-        self.gets = self.puts = self.deletes = self.get_bytes = self.running = self.running_max = 0
+        self.gets = self.puts = self.get_bytes = self.running = self.running_max = 0
         self.refused = []  # Why requests had no right signature.
         self.fault, self.delay, self.failures = "", 0.0, 0
 
@@ -103,9 +103,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.path.startswith(f"/{BUCKET}/"):
             return self.answer(404, name="NoSuchBucket")
         key = self.path[len(BUCKET) + 2:]
-        return {"GET": self.get, "PUT": self.put, "DELETE": self.delete}[self.command](key, body, fault)
+        return {"GET": self.get, "PUT": self.put}[self.command](key, body, fault)
 
-    do_GET = do_PUT = do_DELETE = handle_request
+    do_GET = do_PUT = handle_request
 
     def get(self, key, _, fault):
         with STATE.lock:
@@ -149,18 +149,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             STATE.objects[key] = body
         self.answer(200)
 
-    def delete(self, key, *_):
-        with STATE.lock:
-            STATE.deletes += 1
-            STATE.objects.pop(key, None)
-        self.answer(204)
-
     def control(self, changes):
         with STATE.lock:
             for name, value in changes.items():
                 setattr(STATE, name, value)
-            facts = {name: getattr(STATE, name) for name in ("gets", "puts", "deletes", "get_bytes", "running_max",
-                                                             "refused")}
+            facts = {name: getattr(STATE, name) for name in ("gets", "puts", "get_bytes", "running_max", "refused")}
             facts["keys"] = sorted(STATE.objects)
         self.answer(200, json.dumps(facts).encode())
 
