@@ -21,6 +21,8 @@ constexpr uint64_t kFetchBlocksMax = 64;
 // A reader counts as sequential after this many consecutive blocks; from then on, twice as many
 // blocks are fetched ahead of it as it has read, up to the maximum.
 constexpr uint64_t kSequentialBlocks = 8, kAheadBlocksMax = 512;
+// No more fetches than this wait for readers that may come.
+constexpr size_t kAheadFetchesMax = 64;
 // How often a waiting thread asks its WaitCheck.
 constexpr std::chrono::milliseconds kCheckEvery{20};
 // A reader repeats its plan if fetches that it waits for were cancelled by others.
@@ -204,8 +206,12 @@ void ArchiveCache::PlanAhead(ArchivedBytes& file, uint64_t end_block) {
   uint64_t begin = end_block;
   while (begin < end_max && file.IsComing(begin)) ++begin;
   if (begin - end_block > ahead / 2) return;
+  EnqueueAhead(file, begin, end_max);
+}
+
+void ArchiveCache::EnqueueAhead(ArchivedBytes& file, uint64_t begin, uint64_t end_max) {
   const uint64_t object_blocks = file.marker_.object_bytes / kChecksumBlockBytes;
-  while (begin < end_max) {
+  while (begin < end_max && ahead_.size() < kAheadFetchesMax) {
     uint64_t end = begin;
     const uint64_t stop =
         std::min({end_max, begin + kFetchBlocksMax, (begin / object_blocks + 1) * object_blocks});
@@ -442,6 +448,17 @@ absl::Status ArchivedBytes::Need(uint64_t begin, uint64_t end) {
     cache_bytes_read.fetch_add(cached, std::memory_order_relaxed);
   }
   return ArchiveCache::Instance().Need(*this, begin_block, end_block);
+}
+
+void ArchivedBytes::WillRead(uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  const uint64_t begin_block = begin / kChecksumBlockBytes;
+  const uint64_t end_block =
+      std::min((end - 1) / kChecksumBlockBytes + 1, begin_block + kAheadBlocksMax);
+  if (AreVerified(begin_block, end_block)) return;
+  ArchiveCache& cache = ArchiveCache::Instance();
+  const std::lock_guard lock(cache.mutex_);
+  if (pins_ > 0) cache.EnqueueAhead(*this, begin_block, end_block);
 }
 
 bool ArchivedBytes::AreVerified(uint64_t begin_block, uint64_t end_block) const {

@@ -93,6 +93,7 @@ class ArchiveCache {
                     Fetches& needed);
   absl::Status Wait(Lock& lock, const Fetches& needed);
   void PlanAhead(ArchivedBytes& file, uint64_t end_block);
+  void EnqueueAhead(ArchivedBytes& file, uint64_t begin, uint64_t end_max);
   std::shared_ptr<Fetch> Enqueue(ArchivedBytes& file, uint64_t begin_block, uint64_t end_block,
                                  bool is_needed);
   // True if `bytes` more fit, after evicting files without readers.
@@ -147,6 +148,9 @@ class ArchivedBytes : public std::enable_shared_from_this<ArchivedBytes> {
   // queries read; errors of ObjectStore::Get and of the thread's WaitCheck.
   // Cost: a few loads if all blocks are there.
   absl::Status Need(uint64_t begin, uint64_t end);
+  // Begins to fetch what is missing of bytes [begin, end), if the cache has room: the caller has
+  // pinned the file, and will call Need. Cost: a few loads if all blocks are there.
+  void WillRead(uint64_t begin, uint64_t end);
 
  private:
   friend class ArchiveCache;

@@ -262,6 +262,48 @@ TEST_F(ArchivedBytesTest, ManyReadersShareTheCache) {
   EXPECT_EQ(scans.load() + limits.load(), 120);
 }
 
+// Goal: a reader that waited for room plans anew, because others have planned blocks of its range
+// meanwhile. Method: the room is that of a fetch ahead of another column, which hangs until a second
+// reader has fetched the end of the first one's range.
+TEST_F(ArchivedBytesTest, AReaderThatWaitedForRoomFetchesNoBlockTwice) {
+  constexpr uint64_t kBlocks = 44;
+  ArchiveCache::Instance().Configure(4 * kMiB, 4);
+  MakeTable("t", {"a", "b"}, kBlocks * kChecksumBlockBytes - 16);
+  const auto a = Open("t/a"), b = Open("t/b");
+  const auto row_of = [](uint64_t block) { return (block * kChecksumBlockBytes - 16) / 8; };
+  const PinnedBytes held = *a->ElementsInPlace();
+  ASSERT_TRUE(Scan(*a, row_of(1), row_of(7)).ok());  // Opening it fetched the first block.
+  std::atomic<bool> hangs = true, is_ahead = false;
+  store_->SetHook([&](std::string_view, const std::string& key) {
+    while (key.find("/0.") != std::string::npos && hangs.load()) {
+      is_ahead.store(true);
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return absl::OkStatus();
+  });
+  a->WillRead({row_of(7), row_of(23)});
+  while (!is_ahead.load()) std::this_thread::sleep_for(milliseconds(1));
+  std::thread first([&] { EXPECT_TRUE(Scan(*b, 0, row_of(kBlocks), row_of(kBlocks)).ok()); });
+  std::this_thread::sleep_for(milliseconds(50));
+  const uint64_t half = row_of(20);
+  EXPECT_TRUE(Scan(*b, half, row_of(kBlocks), row_of(kBlocks)).ok());
+  hangs.store(false);
+  first.join();
+  EXPECT_EQ(Counts().held_bytes, (7 + kBlocks) * kChecksumBlockBytes);
+}
+
+TEST_F(ArchivedBytesTest, AnAnnouncedRangeIsFetchedAtOnce) {
+  MakeTable("t", {"a"}, 20 * kMiB);
+  const auto column = Open("t/a");
+  const PinnedBytes held = *column->ElementsInPlace();
+  store_->SetDelay(milliseconds(20));
+  const uint64_t gets_before = store_->gets();
+  column->WillRead({0, column->rows()});
+  ASSERT_TRUE(Scan(*column, 0, column->rows()).ok());
+  EXPECT_LT(store_->gets() - gets_before, 10u);
+  EXPECT_GE(store_->running_max(), 3);
+}
+
 TEST_F(ArchivedBytesTest, AFileThatIsClosedFreesItsBlocks) {
   MakeTable("t", {"a"}, 4 * kMiB);
   {

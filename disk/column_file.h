@@ -74,10 +74,16 @@ class ColumnFile {
     return file_->Verify(layout_.data_offset + rows.begin_row * layout_.width,
                          layout_.data_offset + rows.end_row * layout_.width);
   }
+  // Says that VerifyRows will be called for these rows: see StoredFile::WillRead.
+  void WillRead(RowRange rows) const {
+    file_->WillRead(layout_.data_offset + rows.begin_row * layout_.width,
+                    layout_.data_offset + rows.end_row * layout_.width);
+  }
   // Verifies the block that holds `row`, and returns the rows around it that need no call any more:
   // those of its block, or all if all blocks are verified. For readers of single rows.
   absl::StatusOr<RowRange> VerifyRowsAround(uint64_t row) const;
   bool has_checksums() const { return file_->has_checksums(); }
+  bool is_archived() const { return file_->is_archived(); }
   // Returns the bytes that rows are read from, unverified. While they are held, nothing is
   // decompressed twice, which helps callers that read many rows. Cost: as ElementsInPlace, for each
   // of the column's files.

@@ -94,6 +94,7 @@ class MemoryStore : public ObjectStore {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     TS_RETURN_IF_ERROR(Call("get", key));
+    if (cancelled != nullptr && cancelled->load()) return absl::CancelledError("cancelled");
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(key);
     if (found == objects_.end()) return NotFound("{}/{}: no such object", name_, key);

@@ -81,7 +81,12 @@ class StoredFile {
     if (!is_archived() && stored_.blocks->IsInVerifiedBlock(begin, end)) return absl::OkStatus();
     return VerifyOnDisk(begin, end);
   }
-  // Does the same for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
+  // Says that the caller, who holds InPlace(), will call Verify for bytes [begin, end). Then an
+  // archived file is fetched in larger requests, and several at a time.
+  void WillRead(uint64_t begin, uint64_t end) const {
+    if (is_archived() && !is_compressed_) stored_.archived->WillRead(begin, end);
+  }
+  // Does what Verify does for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
   // name the rows of a compressed file.
   absl::Status VerifyOnDisk(uint64_t begin, uint64_t end) const {
     return VerifyOnDisk(begin, end, 0, 0);

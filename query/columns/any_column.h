@@ -80,6 +80,9 @@ class AnyColumn {
   absl::Status Verify(size_t row, size_t end_row) const {
     return stored_ == nullptr ? absl::OkStatus() : stored_->Verify(row, end_row);
   }
+  void WillRead(size_t row, size_t end_row) const {
+    if (stored_ != nullptr) stored_->WillRead(row, end_row);
+  }
   absl::Status VerifyAscending(std::span<const uint32_t> rows) const {
     return stored_ == nullptr ? absl::OkStatus() : stored_->VerifyAscending(rows);
   }

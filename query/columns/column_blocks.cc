@@ -37,10 +37,12 @@ absl::Status ForEachBlockOfRows(const AnyColumn& column, size_t row, size_t end_
   if (!column.direct()) return ForEachMadeBlock<T>(*column.stored(), row, end_row, budget, f);
   const ChunkLayout layout = column.layout();
   mem::Medium* const medium = column.medium();
+  const size_t begin_row = row;
   while (row < end_row) {
     const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
     const size_t n = std::min({end_row, chunk.end_row, row + kBlockRowsMax}) - row;
     TS_RETURN_IF_ERROR(budget.CheckTime());
+    if (row == begin_row || row == chunk.begin_row) column.WillRead(row, end_row);
     TS_RETURN_IF_ERROR(column.Verify(row, row + n));
     mem::MediumAccess access(medium);
     const auto elements = column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n);

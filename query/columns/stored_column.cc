@@ -76,10 +76,24 @@ absl::StatusOr<std::shared_ptr<const StoredColumn>> StoredColumn::Open(
     if (part.opened.file == nullptr) opened->direct_ = false;
     if (part.opened.file != nullptr && part.opened.file->has_checksums()) {
       opened->has_checksums_ = true;
+      opened->has_archived_ |= part.opened.file->is_archived();
     }
     if (part.index == nullptr) opened->indexed_ = false;
   }
   return opened;
+}
+
+// Says so of as many rows as are fetched ahead, and of more when these are read.
+void StoredColumn::WillReadRange(size_t row, size_t end_row) const {
+  constexpr size_t kPartsMax = 4;
+  for (size_t parts = 0; row < end_row && parts < kPartsMax; ++parts) {
+    const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
+    const size_t part_end = std::min(end_row, chunk.end_row);
+    if (const disk::ColumnFile* const file = columns_[chunk.number].opened.file.get()) {
+      file->WillRead({row - chunk.begin_row, part_end - chunk.begin_row});
+    }
+    row = part_end;
+  }
 }
 
 absl::Status StoredColumn::VerifyRange(size_t row, size_t end_row) const {

@@ -54,6 +54,11 @@ class StoredColumn {
   absl::Status Verify(size_t row, size_t end_row) const {
     return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
   }
+  // Says that Verify will be called for these rows, in this order: archived columns are then fetched
+  // ahead. Cost: none if no part is archived.
+  void WillRead(size_t row, size_t end_row) const {
+    if (has_archived_) WillReadRange(row, end_row);
+  }
   // Like Verify, for row numbers that ascend. Cost: examines a few rows of each block.
   absl::Status VerifyAscending(std::span<const uint32_t> rows) const {
     return has_checksums_ ? VerifyAscendingRows(rows) : absl::OkStatus();
@@ -107,6 +112,7 @@ class StoredColumn {
   absl::Status OpenIn(size_t part);
   absl::Status CheckNamesIn(size_t part) const;
   absl::Status VerifyRange(size_t row, size_t end_row) const;
+  void WillReadRange(size_t row, size_t end_row) const;
   absl::Status VerifyAscendingRows(std::span<const uint32_t> rows) const;
   absl::Status VerifyRows(std::span<const uint32_t> rows) const;
   absl::StatusOr<disk::RowRange> VerifyRowsAround(size_t row) const;
@@ -117,6 +123,7 @@ class StoredColumn {
   bool direct_ = true;
   bool indexed_ = true;
   bool has_checksums_ = false;       // True if the file of at least one part has checksums.
+  bool has_archived_ = false;        // True if that of at least one part is in an object store.
   std::vector<PartColumn> columns_;  // By part.
 };
 
