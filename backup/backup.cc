@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
+#include "disk/archive_marker.h"
 #include "disk/checksum_file.h"
 #include "disk/database_check.h"
 #include "disk/partition_name.h"
@@ -29,6 +30,11 @@ constexpr char kLogFolder[] = "tplog";
 constexpr char kDatabase[] = "hdb";
 constexpr char kConfig[] = "stack.toml";
 constexpr int kTries = 10;  // For files that change while they are copied.
+
+// True for files of a table that is being archived or recalled.
+bool IsUnfinished(std::string_view name) {
+  return name == disk::kNewArchivedName || name.starts_with(disk::kRecallingPrefix);
+}
 
 class Run {
  public:
@@ -282,13 +288,17 @@ absl::Status Run::CopyVersion(const std::string& name, uint64_t copied,
 
 // True if the version of a table that was copied last is not that of the last backup.
 absl::StatusOr<bool> Run::IsAnotherVersion(const std::string& table) const {
-  const std::string path = fmt::format("{}/{}/{}", kDatabase, table, disk::kRevisionsName);
-  const auto copied = now_.files.find(path);
-  if (copied == now_.files.end()) return false;
-  TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(fmt::format("{}/{}/{}", options_.database,
-                                                                  table, disk::kRevisionsName)));
-  const StoredFile* const before = Before(path);
-  return !is_there || before == nullptr || before->stored != copied->second.stored;
+  // A person who changed a column in place has written the checksums anew.
+  for (const std::string_view name : {disk::kRevisionsName, disk::kChecksumName}) {
+    const std::string path = fmt::format("{}/{}/{}", kDatabase, table, name);
+    const auto copied = now_.files.find(path);
+    if (copied == now_.files.end()) continue;
+    TS_ASSIGN_OR_RETURN(const bool is_there,
+                        FileExists(fmt::format("{}/{}/{}", options_.database, table, name)));
+    const StoredFile* const before = Before(path);
+    if (!is_there || before == nullptr || before->stored != copied->second.stored) return true;
+  }
+  return false;
 }
 
 // Leaves out files that only another version of a table had, such as a column that was renamed.
@@ -332,6 +342,7 @@ absl::Status Run::CopyEntries(const std::string& source, const std::string& path
     if (entry.is_directory) {
       TS_RETURN_IF_ERROR(CopyTree(from, to));
     } else if (entry.is_file) {
+      if (IsUnfinished(entry.name)) continue;
       TS_RETURN_IF_ERROR(CopyFile(from, to));
     } else {
       TS_RETURN_IF_ERROR(CheckReachable(from));

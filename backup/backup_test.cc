@@ -210,6 +210,30 @@ TEST_F(BackupTest, AnotherVersionOfAPartitionReplacesTheFirst) {
   EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/.revisions"));
 }
 
+// A column that was changed, and then archived, must not come back as it was before the change. What
+// an unfinished command writes is left out.
+TEST_F(BackupTest, AnArchivedTableReplacesColumnsWithOtherChecksums) {
+  const std::string table = data_ + "/hdb/2013.10.07/trade/", stored = "hdb/2013.10.07/trade/";
+  std::filesystem::create_directories(table);
+  for (const std::string name : {"size", "price", ".d", ".checksums"}) {
+    disk::PutFile(table + name, name);
+  }
+  Backed();
+  disk::PutFile(table + ".archived", "marker of the same columns");
+  disk::PutFile(table + ".archived.new", "marker");
+  disk::PutFile(table + ".recalling-0", "a part of a column");
+  std::filesystem::remove(table + "price");
+  const auto kept = Backed().manifest.files;
+  EXPECT_TRUE(kept.contains(stored + "price")) << "it is what the marker names";
+  EXPECT_TRUE(kept.contains(stored + ".archived"));
+  EXPECT_FALSE(kept.contains(stored + ".archived.new"));
+  EXPECT_FALSE(kept.contains(stored + ".recalling-0"));
+  disk::PutFile(table + ".checksums", "those of changed columns");
+  const auto changed = Backed().manifest.files;
+  EXPECT_TRUE(changed.contains(stored + "size"));
+  EXPECT_FALSE(changed.contains(stored + "price"));
+}
+
 // Goal: a backup has the files of one version, and no other. Method: in each of many backups,
 // another thread exchanges two versions at some moment.
 TEST_F(BackupTest, APartitionIsCopiedAsOneVersionWhileAnotherTakesItsPlace) {

@@ -29,6 +29,13 @@ namespace {
 // seconds, gets it and writes its day.
 constexpr std::chrono::seconds kBetweenLockPauses{60}, kLockPause{6};
 
+// How long an archived table waits for the lock, which a day that ends may have.
+constexpr std::chrono::minutes kLockWait{10};
+
+bool IsOfStore(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsPermissionDenied(status);
+}
+
 class LockPauses {
  public:
   // Call it without the lock.
@@ -68,6 +75,7 @@ absl::Status CheckDates(const disk::Database& database) {
 
 struct ArchiveTotals {
   uint64_t tables = 0, files = 0, bytes = 0;
+  uint64_t errors = 0;  // Tables that failed; their errors were printed.
 };
 
 void PrintTotals(std::string_view verb, const std::string& directory, const ArchiveTotals& totals,
@@ -76,7 +84,8 @@ void PrintTotals(std::string_view verb, const std::string& directory, const Arch
     const nlohmann::ordered_json all = {{"database", directory},
                                         {"tables", totals.tables},
                                         {"files", totals.files},
-                                        {"bytes", totals.bytes}};
+                                        {"bytes", totals.bytes},
+                                        {"errors", totals.errors}};
     fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
@@ -117,7 +126,7 @@ absl::StatusOr<ArchiveTotals> Archive(const HdbArchiveOptions& options) {
                       disk::Database::Open(options.directory));
   TS_RETURN_IF_ERROR(CheckDates(*database));
   const int64_t today = DayOf(SystemClock::Instance().NowNs());
-  how.lock = [&options] { return disk::LockDatabase(options.directory); };
+  how.lock = [&options] { return disk::LockDatabase(options.directory, kLockWait); };
   ArchiveTotals totals;
   for (const disk::Partition& partition : database->partitions()) {
     // The newest partition defines the tables, so each load reads it.
@@ -134,13 +143,20 @@ absl::StatusOr<ArchiveTotals> Archive(const HdbArchiveOptions& options) {
         totals.bytes += bytes;
         continue;
       }
-      TS_ASSIGN_OR_RETURN(const disk::ArchivedTable archived, disk::ArchiveTable(table, how));
-      if (!archived.has_changed) continue;
-      fmt::print(stderr, "archived {} files={} bytes={}\n", Printable(table), archived.files,
-                 archived.bytes);
+      const absl::StatusOr<disk::ArchivedTable> archived = disk::ArchiveTable(table, how);
+      if (!archived.ok()) {
+        fmt::print(stderr, "tickstack hdb archive: {}\n", Message(archived.status()));
+        totals.errors += 1;
+        // Each further table would wait as long for the store, or be refused as well.
+        if (IsOfStore(archived.status())) return totals;
+        continue;
+      }
+      if (!archived->has_changed) continue;
+      fmt::print(stderr, "archived {} files={} bytes={}\n", Printable(table), archived->files,
+                 archived->bytes);
       totals.tables += 1;
-      totals.files += archived.files;
-      totals.bytes += archived.bytes;
+      totals.files += archived->files;
+      totals.bytes += archived->bytes;
     }
   }
   return totals;
@@ -254,7 +270,7 @@ int RunHdbArchive(const HdbArchiveOptions& options) {
   }
   PrintTotals(options.dry_run ? "would archive" : "archived", options.directory, *totals,
               options.json);
-  return 0;
+  return totals->errors == 0 ? 0 : 1;
 }
 
 int RunHdbRecall(const HdbRecallOptions& options) {

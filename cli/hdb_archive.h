@@ -47,7 +47,8 @@ void AddHdbArchiveOptions(CLI::App& command, HdbArchiveOptions& options);
 void AddHdbRecallOptions(CLI::App& command, HdbRecallOptions& options);
 
 // Print a line for each table to stderr, and totals to stdout. Return the exit code: 0, or 1 if a
-// table failed; the tables after it are not touched. Threads: the main one.
+// table failed. After an error of the store, and in a recall after any error, further tables are
+// not touched. Threads: the main one.
 int RunHdbArchive(const HdbArchiveOptions& options);
 int RunHdbRecall(const HdbRecallOptions& options);
 

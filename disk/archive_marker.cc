@@ -48,8 +48,10 @@ bool IsPlainKey(std::string_view key) {
 absl::StatusOr<ArchivedFile> ParseFileLine(std::string_view line) {
   const std::optional<uint64_t> bytes = NumberIn<uint64_t>(TakeWord(line), 10);
   const std::optional<uint32_t> crc = NumberIn<uint32_t>(TakeWord(line), 16);
-  const bool is_name = !line.empty() && line.find('/') == std::string_view::npos && line != "." &&
-                       line != ".." && line.find('\0') == std::string_view::npos;
+  // Names with a dot are those of files that are always here.
+  const bool is_name = !line.empty() && !line.starts_with('.') &&
+                       line.find('/') == std::string_view::npos &&
+                       line.find('\0') == std::string_view::npos;
   if (!bytes || *bytes > kFileBytesMax || !crc || !is_name) {
     return DataLoss("expected the size, the CRC32C and the name of a file");
   }

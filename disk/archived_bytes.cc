@@ -94,9 +94,9 @@ void ArchiveCache::Stop() {
 
 absl::Status ArchiveCache::Need(ArchivedBytes& file, uint64_t begin_block, uint64_t end_block) {
   Lock lock(mutex_);
-  file.pins_ += 1;
+  AddPins(file, 1);
   absl::Status status = NeedLocked(lock, file, begin_block, end_block);
-  file.pins_ -= 1;
+  AddPins(file, -1);
   return status;
 }
 
@@ -220,7 +220,9 @@ void ArchiveCache::EnqueueAhead(ArchivedBytes& file, uint64_t begin, uint64_t en
       ++begin;
       continue;
     }
-    if (!MakeRoom(file.BytesOf(begin, end))) return;
+    // Blocks that nobody reads stay as long as their file has readers, so they must leave room.
+    const uint64_t bytes = file.BytesOf(begin, end);
+    if (pinned_bytes_ + bytes > bytes_max_ / 2 || !MakeRoom(bytes)) return;
     Enqueue(file, begin, end, false);
     begin = end;
   }
@@ -235,9 +237,7 @@ std::shared_ptr<ArchiveCache::Fetch> ArchiveCache::Enqueue(ArchivedBytes& file,
   fetch->end_block = end_block;
   fetch->waiting = is_needed ? 1 : 0;
   const uint64_t bytes = file.BytesOf(begin_block, end_block);
-  if (file.held_bytes_ == 0) file.at_ = files_.insert(files_.end(), &file);
-  file.held_bytes_ += bytes;
-  held_bytes_ += bytes;
+  AddHeld(file, bytes);
   file.fetches_[begin_block] = fetch;
   (is_needed ? needed_ : ahead_).push_back(fetch);
   StartThreads();
@@ -256,10 +256,30 @@ bool ArchiveCache::MakeRoom(uint64_t bytes) {
 void ArchiveCache::Evict(ArchivedBytes& file) {
   file.blocks_->Forget();
   file.mapping_.Forget(0, file.mapping_.bytes().size());
-  held_bytes_ -= file.held_bytes_;
   counts_.evicted_bytes += file.held_bytes_;
-  file.held_bytes_ = 0;
-  files_.erase(file.at_);
+  DropHeld(file, file.held_bytes_);
+}
+
+void ArchiveCache::AddPins(ArchivedBytes& file, int pins) {
+  const bool was_pinned = file.pins_ > 0;
+  file.pins_ += pins;
+  if (was_pinned == (file.pins_ > 0)) return;
+  pinned_bytes_ = was_pinned ? pinned_bytes_ - file.held_bytes_ : pinned_bytes_ + file.held_bytes_;
+}
+
+void ArchiveCache::AddHeld(ArchivedBytes& file, uint64_t bytes) {
+  if (file.held_bytes_ == 0) file.at_ = files_.insert(files_.end(), &file);
+  file.held_bytes_ += bytes;
+  held_bytes_ += bytes;
+  if (file.pins_ > 0) pinned_bytes_ += bytes;
+}
+
+void ArchiveCache::DropHeld(ArchivedBytes& file, uint64_t bytes) {
+  if (bytes == 0) return;
+  file.held_bytes_ -= bytes;
+  held_bytes_ -= bytes;
+  if (file.pins_ > 0) pinned_bytes_ -= bytes;
+  if (file.held_bytes_ == 0) files_.erase(file.at_);
 }
 
 void ArchiveCache::CancelAhead(ArchivedBytes& file, Fetches& dropped) {
@@ -363,10 +383,7 @@ void ArchiveCache::Finish(const std::shared_ptr<Fetch>& fetch, absl::Status stat
     }
   }
   if (!status.ok()) {
-    const uint64_t bytes = file.ForgetUnverified(fetch->begin_block, fetch->end_block);
-    file.held_bytes_ -= bytes;
-    held_bytes_ -= bytes;
-    if (file.held_bytes_ == 0) files_.erase(file.at_);
+    DropHeld(file, file.ForgetUnverified(fetch->begin_block, fetch->end_block));
   }
   fetch->status = std::move(status);
   fetch->is_done = true;
@@ -398,6 +415,7 @@ absl::StatusOr<std::shared_ptr<ArchivedBytes>> ArchivedBytes::Open(const std::st
     return DataLoss("{}: archived, but its table has no {}", path, kChecksumName);
   }
   const uint64_t bytes = marker->files[*number].bytes;
+  marker->files.clear();  // Keys need the number only, and a table has many columns.
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const VerifiedBlocks> blocks,
                       VerifiedBlocks::Load(checksums, path, bytes));
   TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfSparseMemory(bytes));
@@ -409,9 +427,7 @@ absl::StatusOr<std::shared_ptr<ArchivedBytes>> ArchivedBytes::Open(const std::st
 ArchivedBytes::~ArchivedBytes() {
   ArchiveCache& cache = ArchiveCache::Instance();
   const std::lock_guard lock(cache.mutex_);
-  if (held_bytes_ == 0) return;
-  cache.held_bytes_ -= held_bytes_;
-  cache.files_.erase(at_);
+  cache.DropHeld(*this, held_bytes_);
 }
 
 std::shared_ptr<const void> ArchivedBytes::Pin() {
@@ -421,12 +437,12 @@ std::shared_ptr<const void> ArchivedBytes::Pin() {
   pin->release = [this, &cache] {
     ArchiveCache::Fetches dropped;  // Destroyed after the lock.
     const std::lock_guard lock(cache.mutex_);
-    pins_ -= 1;
+    cache.AddPins(*this, -1);
     // Its last reader has what it wanted, or gave up.
     if (pins_ == 0) cache.CancelAhead(*this, dropped);
   };
   const std::lock_guard lock(cache.mutex_);
-  pins_ += 1;
+  cache.AddPins(*this, 1);
   if (held_bytes_ > 0) cache.files_.splice(cache.files_.end(), cache.files_, at_);
   return pin;
 }

@@ -98,6 +98,10 @@ class ArchiveCache {
                                  bool is_needed);
   // True if `bytes` more fit, after evicting files without readers.
   bool MakeRoom(uint64_t bytes);
+  // Changes the number of readers of a file, and of the bytes that it holds.
+  void AddPins(ArchivedBytes& file, int pins);
+  void AddHeld(ArchivedBytes& file, uint64_t bytes);
+  void DropHeld(ArchivedBytes& file, uint64_t bytes);
   // Cancels the fetches ahead of the readers of a file. The caller drops `dropped` without the
   // mutex.
   void CancelAhead(ArchivedBytes& file, Fetches& dropped);
@@ -118,6 +122,7 @@ class ArchiveCache {
   bool is_stopping_ = false;
   std::list<ArchivedBytes*> files_;  // Those with blocks, the least recently pinned first.
   uint64_t held_bytes_ = 0;
+  uint64_t pinned_bytes_ = 0;  // Those of files with readers.
   uint64_t bytes_max_ = uint64_t{1} << 30;
   size_t threads_max_ = 8;
   std::vector<std::thread> threads_;
@@ -175,8 +180,8 @@ class ArchivedBytes : public std::enable_shared_from_this<ArchivedBytes> {
 
   const std::string path_;
   const std::shared_ptr<ObjectStore> store_;
-  const ArchiveMarker marker_;
-  const size_t number_;  // The file's number in the marker.
+  const ArchiveMarker marker_;  // Without its files.
+  const size_t number_;         // The file's number in the marker.
   Mapping mapping_;
   const std::shared_ptr<const VerifiedBlocks> blocks_;
   // Guarded by the cache's mutex:

@@ -267,15 +267,23 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
     AddFinding(FindingOf(fmt::format("{}/{}", directory, kArchivedName), marker.status()), check);
     return check;
   }
-  const bool has_store = GetObjectStore() != nullptr;
-  const auto is_left_out = [&](std::string_view name) {
-    return *marker && !has_store && (*marker)->Find(name).has_value();
+  // Without the store, files that are not here are not read.
+  ArchiveMarker left_out;
+  if (*marker && GetObjectStore() == nullptr) {
+    for (const ArchivedFile& file : (*marker)->files) {
+      TS_ASSIGN_OR_RETURN(const bool is_local,
+                          FileExists(fmt::format("{}/{}", directory, file.name)));
+      if (!is_local) left_out.files.push_back(file);
+    }
+  }
+  const auto is_left_out = [&left_out](std::string_view name) {
+    return left_out.Find(name).has_value();
   };
-  if (*marker && !has_store) {
+  if (!left_out.files.empty()) {
     AddWarning({directory, std::nullopt,
                 fmt::format("{} files with {} bytes are archived in {} and were not read: "
                             "`--stack` names the configuration with that store",
-                            (*marker)->files.size(), (*marker)->bytes(), (*marker)->store)},
+                            left_out.files.size(), left_out.bytes(), (*marker)->store)},
                check);
   }
   TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, is_left_out, domains, workers, stop, check));

@@ -63,6 +63,10 @@ class MemoryStore : public ObjectStore {
     const std::lock_guard lock(mutex_);
     objects_.clear();
   }
+  void Remove(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    objects_.erase(key);
+  }
   // Changes an object, such as one byte of it.
   void Change(const std::string& key, const std::function<void(std::string&)>& change) {
     const std::lock_guard lock(mutex_);

@@ -1,9 +1,11 @@
 #include "disk/splayed_table.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/object_store.h"
 #include "disk/partition_versions.h"
 
 namespace tickstack::disk {
@@ -18,6 +20,7 @@ SplayedTable::SplayedTable(std::string directory, const VersionId& id,
       domains_(std::move(domains)),
       checksums_(std::move(checksums)),
       files_(names_.size()),
+      is_opening_(names_.size()),
       entry_(this) {}
 
 SplayedTable::~SplayedTable() = default;
@@ -95,12 +98,26 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_
 
 absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t i) const {
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
-  const std::lock_guard opening(opening_);
-  if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
-  // This may call Evict again, for lack of mappings.
-  TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file, OpenColumn(i));
-  const std::lock_guard lock(mutex_);
-  files_[i] = file;
+  {
+    std::unique_lock lock(mutex_);
+    while (is_opening_[i]) {
+      // Opening an archived column may take as long as its store does.
+      opened_.wait_for(lock, std::chrono::milliseconds(20));
+      lock.unlock();
+      TS_RETURN_IF_ERROR(WaitCheck::Now());
+      lock.lock();
+    }
+    if (files_[i] != nullptr) return files_[i];
+    is_opening_[i] = true;
+  }
+  // This may call Evict, for lack of mappings.
+  absl::StatusOr<std::shared_ptr<const ColumnFile>> file = OpenColumn(i);
+  {
+    const std::lock_guard lock(mutex_);
+    if (file.ok()) files_[i] = *file;
+    is_opening_[i] = false;
+  }
+  opened_.notify_all();
   return file;
 }
 

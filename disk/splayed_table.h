@@ -7,6 +7,7 @@
 //   trade/.checksums   optional: checksums of all of these (checksum_file.h)
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -78,9 +79,10 @@ class SplayedTable {
   const std::vector<std::string> names_;
   const std::shared_ptr<const SymbolDomains> domains_;
   const std::shared_ptr<const ChecksumFile> checksums_;  // nullptr if there are none.
-  mutable std::mutex opening_;  // Held while a column is opened; locked before mutex_.
-  mutable std::mutex mutex_;    // Guards files_ while one is copied, never while one is opened.
+  mutable std::mutex mutex_;  // Guards the next two; never held while a column is opened.
   mutable std::vector<std::shared_ptr<const ColumnFile>> files_;
+  mutable std::vector<bool> is_opening_;  // True while a thread opens the column.
+  mutable std::condition_variable opened_;
   mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Needs no ordering.
   // True if a column was requested since the last Evict. Needs no ordering.
   mutable std::atomic<bool> used_{false};

@@ -30,9 +30,9 @@ ByteBuffer SymbolListFile(std::span<const std::string_view> names) {
   return out;
 }
 
-absl::StatusOr<File> LockDatabase(const std::string& database) {
+absl::StatusOr<File> LockDatabase(const std::string& database, std::chrono::nanoseconds at_most) {
   TS_ASSIGN_OR_RETURN(File lock, File::OpenOrCreate(database + "/tickstack.lock$"));
-  TS_RETURN_IF_ERROR(lock.TryLock());
+  TS_RETURN_IF_ERROR(lock.LockWithin(at_most));
   return lock;
 }
 

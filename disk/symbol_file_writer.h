@@ -19,6 +19,7 @@
 //
 // Threads: one owner.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,8 +37,10 @@
 namespace tickstack::disk {
 
 // Takes the lock of the database in this folder, which must exist; its holder alone may write or
-// move partitions. kUnavailable if another process holds it.
-absl::StatusOr<File> LockDatabase(const std::string& database);
+// move partitions. kUnavailable if another process holds it for longer than `at_most`, for which
+// this blocks the thread.
+absl::StatusOr<File> LockDatabase(const std::string& database,
+                                  std::chrono::nanoseconds at_most = {});
 
 class SymbolFileWriter {
  public:

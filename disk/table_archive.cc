@@ -15,20 +15,17 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/crc32c.h"
+#include "base/directory.h"
 #include "base/file.h"
-#include "base/mapping.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "disk/checksum_file.h"
-#include "disk/verified_blocks.h"
 
 namespace tickstack::disk {
 namespace {
 
 // How many bytes of an object are read back at a time; a multiple of kChecksumBlockBytes.
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
-// A marker while it is written.
-constexpr std::string_view kNewMarkerName = ".archived.new";
 
 std::string InTable(const std::string& directory, std::string_view name) {
   return fmt::format("{}/{}", directory, name);
@@ -91,6 +88,40 @@ std::string LabelOf(const std::string& directory) {
   return label.starts_with('.') || label.find("/.") != std::string::npos ? "table" : label;
 }
 
+// Returns the checksums of a file's blocks. kDataLoss if it does not have `bytes` bytes by them.
+absl::StatusOr<std::vector<uint32_t>> BlocksOf(const ChecksumFile& checksums,
+                                               const std::string& path, std::string_view name,
+                                               uint64_t bytes) {
+  const ChecksumFile::Entry* const entry = checksums.Find(name);
+  if (entry != nullptr && entry->bytes == bytes) return checksums.Load(*entry);
+  return DataLoss("{}: {} bytes, expected {} by the checksums of the table", path, bytes,
+                  entry == nullptr ? 0 : entry->bytes);
+}
+
+// Compares bytes of a file, from byte `begin` on, with its checksums. `begin` is a multiple of
+// kChecksumBlockBytes; `of` names the bytes in errors.
+absl::Status CheckBlocks(std::span<const std::byte> bytes, uint64_t begin,
+                         std::span<const uint32_t> blocks, const std::string& of) {
+  for (uint64_t at = 0; at < bytes.size(); at += kChecksumBlockBytes) {
+    const uint64_t number = (begin + at) / kChecksumBlockBytes;
+    const uint32_t found =
+        Crc32c(bytes.subspan(at, std::min(kChecksumBlockBytes, bytes.size() - at)));
+    if (found == blocks[number]) continue;
+    return DataLoss("{}: byte {}: block {} has CRC32C {:08x}, expected {:08x}", of, begin + at,
+                    number, found, blocks[number]);
+  }
+  return absl::OkStatus();
+}
+
+// Reads exactly `bytes` bytes.
+absl::Status ReadPiece(const File& file, uint64_t at, uint64_t bytes, ByteBuffer& out) {
+  out.resize(bytes);
+  TS_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(at, out.span()));
+  if (got == bytes) return absl::OkStatus();
+  return FailedPrecondition("{}: it became shorter while it was read: repeat the command",
+                            file.path());
+}
+
 // A table that is being archived or recalled.
 class ArchiveWork {
  public:
@@ -101,19 +132,26 @@ class ArchiveWork {
   absl::StatusOr<RecalledTable> Recall();
 
  private:
+  // A file as it was when it was read.
   struct LocalFile {
-    Mapping mapping;
+    ArchivedFile file;
     FileIdentity identity;
   };
 
   absl::StatusOr<std::shared_ptr<const ChecksumFile>> Checksums() const;
-  absl::StatusOr<LocalFile> ReadLocal(const ChecksumFile& checksums, const std::string& name) const;
+  absl::StatusOr<LocalFile> ReadLocal(const ChecksumFile& checksums, const std::string& name,
+                                      Sha256* content) const;
   absl::StatusOr<ArchiveMarker> PlanMarker(const ChecksumFile& checksums);
-  absl::Status Upload(const ArchiveMarker& marker) const;
+  absl::Status UploadMissing(const ArchiveMarker& marker, const ChecksumFile& checksums) const;
+  absl::Status UploadObject(const ArchiveMarker& marker, size_t file, uint64_t begin,
+                            std::span<const uint32_t> blocks) const;
   // Calls f(offset, bytes) for all bytes of an archived file, after comparing them with their
   // checksums.
   absl::Status EachVerifiedPiece(
       const ArchiveMarker& marker, size_t file, const ChecksumFile& checksums,
+      absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const;
+  absl::Status EachPieceOfObject(
+      const ArchiveMarker& marker, size_t file, uint64_t begin, std::span<const uint32_t> blocks,
       absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const;
   absl::Status CheckObjects(const ArchiveMarker& marker, const ChecksumFile& checksums) const;
   absl::Status CheckUnchanged(const ArchiveMarker& marker) const;
@@ -121,6 +159,7 @@ class ArchiveWork {
   absl::StatusOr<File> Lock() const { return options_.lock ? options_.lock() : File(); }
   absl::Status WriteMarker(const ArchiveMarker& marker) const;
   absl::Status RemoveLocalFiles(const ArchiveMarker& marker) const;
+  absl::Status RemoveLeftovers() const;
   absl::StatusOr<ArchivedTable> FinishArchived(const ArchiveMarker& archived);
   absl::StatusOr<std::optional<LocalFile>> LocalOf(const ArchivedFile& file,
                                                    const ChecksumFile& checksums) const;
@@ -141,18 +180,29 @@ absl::StatusOr<std::shared_ptr<const ChecksumFile>> ArchiveWork::Checksums() con
       ChecksumCommand(InTable(directory_, kChecksumName)));
 }
 
-// Maps a file, and compares it with its checksums.
+// Reads a file, and compares it with its checksums. Adds its bytes to `content`, unless that is
+// nullptr. It reads instead of mapping the file, which another program may truncate.
 absl::StatusOr<ArchiveWork::LocalFile> ArchiveWork::ReadLocal(const ChecksumFile& checksums,
-                                                              const std::string& name) const {
+                                                              const std::string& name,
+                                                              Sha256* content) const {
   const std::string path = InTable(directory_, name);
   LocalFile local;
   TS_ASSIGN_OR_RETURN(local.identity, IdentityOf(path));
-  TS_ASSIGN_OR_RETURN(local.mapping, Mapping::OfFile(path));
-  const std::span<const std::byte> bytes = local.mapping.bytes();
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const VerifiedBlocks> blocks,
-                      VerifiedBlocks::Load(&checksums, path, bytes.size()));
-  const std::optional<DamagedBlock> damage = blocks->FindDamage(bytes, 0, bytes.size());
-  if (damage) return blocks->ErrorOf(*damage, path, "");
+  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> blocks,
+                      BlocksOf(checksums, path, name, local.identity.bytes));
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
+  local.file = {name, local.identity.bytes, 0};
+  ByteBuffer piece;
+  for (uint64_t at = 0; at < local.file.bytes; at += piece.size()) {
+    TS_RETURN_IF_ERROR(ReadPiece(file, at, std::min(kPieceBytes, local.file.bytes - at), piece));
+    const absl::Status right = CheckBlocks(piece.span(), at, blocks, path);
+    if (!right.ok()) {
+      return DataLoss("{}; if a program changed the file on purpose, {} writes its checksums anew",
+                      Message(right), ChecksumCommand(InTable(directory_, kChecksumName)));
+    }
+    local.file.crc = ExtendCrc32c(local.file.crc, piece.span());
+    if (content != nullptr) content->Add(piece.span());
+  }
   return local;
 }
 
@@ -164,12 +214,9 @@ absl::StatusOr<ArchiveMarker> ArchiveWork::PlanMarker(const ChecksumFile& checks
   for (const ChecksumFile::Entry& entry : checksums.entries()) {
     if (entry.name.starts_with('.') || entry.bytes <= options_.keep_bytes) continue;
     if (entry.name.find('\n') != std::string::npos) continue;  // The marker has lines.
-    TS_ASSIGN_OR_RETURN(LocalFile local, ReadLocal(checksums, entry.name));
-    const std::span<const std::byte> bytes = local.mapping.bytes();
-    marker.files.push_back({entry.name, entry.bytes, Crc32c(bytes)});
     content.Add(AsBytes(fmt::format("{} {}\n", entry.bytes, entry.name)));
-    content.Add(bytes);
-    local_.push_back(std::move(local));
+    TS_ASSIGN_OR_RETURN(local_.emplace_back(), ReadLocal(checksums, entry.name, &content));
+    marker.files.push_back(local_.back().file);
   }
   content.Add(AsBytes(fmt::format("{}\n", marker.object_bytes)));
   marker.objects = fmt::format("{}{}/{}", options_.prefix.empty() ? "" : options_.prefix + "/",
@@ -177,15 +224,58 @@ absl::StatusOr<ArchiveMarker> ArchiveWork::PlanMarker(const ChecksumFile& checks
   return marker;
 }
 
-absl::Status ArchiveWork::Upload(const ArchiveMarker& marker) const {
+// Writes the objects that the store does not have, or has with other bytes. Objects that are right
+// stay as they are: other tables may refer to them.
+absl::Status ArchiveWork::UploadMissing(const ArchiveMarker& marker,
+                                        const ChecksumFile& checksums) const {
+  const auto nothing = [](uint64_t, std::span<const std::byte>) { return absl::OkStatus(); };
   for (size_t i = 0; i < marker.files.size(); ++i) {
-    const std::span<const std::byte> bytes = local_[i].mapping.bytes();
-    for (uint64_t at = 0; at < bytes.size(); at += marker.object_bytes) {
-      const std::span<const std::byte> object =
-          bytes.subspan(at, std::min<uint64_t>(marker.object_bytes, bytes.size() - at));
-      TS_RETURN_IF_ERROR(Annotate(options_.store->Put(marker.KeyOf(i, at), object),
-                                  InTable(directory_, marker.files[i].name)));
+    const ArchivedFile& file = marker.files[i];
+    const std::string path = InTable(directory_, file.name);
+    TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> blocks,
+                        BlocksOf(checksums, path, file.name, file.bytes));
+    for (uint64_t at = 0; at < file.bytes; at += marker.object_bytes) {
+      const absl::Status there = EachPieceOfObject(marker, i, at, blocks, nothing);
+      // Without the right to list a bucket, services answer so if there is no such object.
+      const bool may_be_missing = absl::IsNotFound(there) || absl::IsPermissionDenied(there);
+      if (may_be_missing || absl::IsDataLoss(there)) {
+        TS_RETURN_IF_ERROR(UploadObject(marker, i, at, blocks));
+        TS_RETURN_IF_ERROR(EachPieceOfObject(marker, i, at, blocks, nothing));
+      } else {
+        TS_RETURN_IF_ERROR(there);
+      }
     }
+  }
+  return absl::OkStatus();
+}
+
+// Writes one object: a copy of its bytes that was compared with the checksums, whatever happens to
+// the file meanwhile.
+absl::Status ArchiveWork::UploadObject(const ArchiveMarker& marker, size_t file, uint64_t begin,
+                                       std::span<const uint32_t> blocks) const {
+  const std::string path = InTable(directory_, marker.files[file].name);
+  TS_ASSIGN_OR_RETURN(const File from, File::OpenForReading(path));
+  ByteBuffer object;
+  const uint64_t bytes = std::min(marker.object_bytes, marker.files[file].bytes - begin);
+  TS_RETURN_IF_ERROR(ReadPiece(from, begin, bytes, object));
+  TS_RETURN_IF_ERROR(CheckBlocks(object.span(), begin, blocks, path));
+  return Annotate(options_.store->Put(marker.KeyOf(file, begin), object.span()), path);
+}
+
+// Passes all bytes of an object to f(offset, bytes), after comparing them with their checksums.
+absl::Status ArchiveWork::EachPieceOfObject(
+    const ArchiveMarker& marker, size_t file, uint64_t begin, std::span<const uint32_t> blocks,
+    absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const {
+  const std::string path = InTable(directory_, marker.files[file].name);
+  const std::string key = marker.KeyOf(file, begin);
+  const uint64_t end = std::min(begin + marker.object_bytes, marker.files[file].bytes);
+  ByteBuffer piece;
+  for (uint64_t at = begin; at < end; at += piece.size()) {
+    piece.resize(std::min(kPieceBytes, end - at));
+    TS_RETURN_IF_ERROR(Annotate(options_.store->Get(key, at - begin, piece.span(), nullptr), path));
+    TS_RETURN_IF_ERROR(CheckBlocks(piece.span(), at, blocks,
+                                   fmt::format("{}: object {}/{}", path, marker.store, key)));
+    TS_RETURN_IF_ERROR(f(at, piece.span()));
   }
   return absl::OkStatus();
 }
@@ -195,31 +285,15 @@ absl::Status ArchiveWork::EachVerifiedPiece(
     absl::FunctionRef<absl::Status(uint64_t, std::span<const std::byte>)> f) const {
   const ArchivedFile& archived = marker.files[file];
   const std::string path = InTable(directory_, archived.name);
-  const ChecksumFile::Entry* const entry = checksums.Find(archived.name);
-  if (entry == nullptr || entry->bytes != archived.bytes) {
-    return DataLoss("{}: {} bytes, expected {} by the checksums of the table", path, archived.bytes,
-                    entry == nullptr ? 0 : entry->bytes);
-  }
-  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> blocks, checksums.Load(*entry));
-  ByteBuffer piece;
+  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> blocks,
+                      BlocksOf(checksums, path, archived.name, archived.bytes));
   uint32_t crc = 0;
-  for (uint64_t at = 0; at < archived.bytes;) {
-    const uint64_t in_object = at % marker.object_bytes;
-    piece.resize(std::min({kPieceBytes, marker.object_bytes - in_object, archived.bytes - at}));
-    const std::string key = marker.KeyOf(file, at);
-    TS_RETURN_IF_ERROR(Annotate(options_.store->Get(key, in_object, piece.span(), nullptr), path));
-    const std::span<const std::byte> bytes(piece.data(), piece.size());
-    for (uint64_t block = 0; block < bytes.size(); block += kChecksumBlockBytes) {
-      const uint32_t found =
-          Crc32c(bytes.subspan(block, std::min(kChecksumBlockBytes, bytes.size() - block)));
-      const uint64_t number = (at + block) / kChecksumBlockBytes;
-      if (found == blocks[number]) continue;
-      return DataLoss("{}: byte {}: block {} of object {}/{} has CRC32C {:08x}, expected {:08x}",
-                      path, at + block, number, options_.store->name(), key, found, blocks[number]);
-    }
-    crc = ExtendCrc32c(crc, bytes);
-    TS_RETURN_IF_ERROR(f(at, bytes));
-    at += bytes.size();
+  for (uint64_t at = 0; at < archived.bytes; at += marker.object_bytes) {
+    TS_RETURN_IF_ERROR(EachPieceOfObject(marker, file, at, blocks,
+                                         [&](uint64_t offset, std::span<const std::byte> bytes) {
+                                           crc = ExtendCrc32c(crc, bytes);
+                                           return f(offset, bytes);
+                                         }));
   }
   if (crc == archived.crc) return absl::OkStatus();
   return DataLoss("{}: its objects have CRC32C {:08x}, expected {:08x} by {}", path, crc,
@@ -254,7 +328,7 @@ absl::Status ArchiveWork::CheckStore(const ArchiveMarker& marker) const {
 }
 
 absl::Status ArchiveWork::WriteMarker(const ArchiveMarker& marker) const {
-  const std::string made = InTable(directory_, kNewMarkerName);
+  const std::string made = InTable(directory_, kNewArchivedName);
   TS_RETURN_IF_ERROR(storage_.Remove(made));
   TS_RETURN_IF_ERROR(WriteNewFile(storage_, made, AsBytes(EncodeArchiveMarker(marker))));
   TS_RETURN_IF_ERROR(storage_.Rename(made, InTable(directory_, kArchivedName)));
@@ -275,13 +349,9 @@ absl::StatusOr<std::optional<ArchiveWork::LocalFile>> ArchiveWork::LocalOf(
   const std::string path = InTable(directory_, file.name);
   TS_ASSIGN_OR_RETURN(const bool is_there, FileExists(path));
   if (!is_there) return std::nullopt;
-  absl::StatusOr<LocalFile> local = ReadLocal(checksums, file.name);
-  const bool may_differ = local.ok() || absl::IsDataLoss(local.status());
-  if (!may_differ) return local.status();
-  if (local.ok() && local->mapping.bytes().size() == file.bytes &&
-      Crc32c(local->mapping.bytes()) == file.crc) {
-    return *std::move(local);
-  }
+  absl::StatusOr<LocalFile> local = ReadLocal(checksums, file.name, nullptr);
+  if (!local.ok() && !absl::IsDataLoss(local.status())) return local.status();
+  if (local.ok() && local->file == file) return *std::move(local);
   return FailedPrecondition(
       "{}: differs from the file that {} names, so it was changed or put there after the table was "
       "archived: move it away, or remove {} if the local files are right",
@@ -322,15 +392,10 @@ absl::StatusOr<ArchivedTable> ArchiveWork::Archive() {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
   TS_ASSIGN_OR_RETURN(const ArchiveMarker marker, PlanMarker(*checksums));
   if (marker.files.empty()) return ArchivedTable();
-  const absl::Status objects = CheckObjects(marker, *checksums);
-  if (absl::IsNotFound(objects) || absl::IsDataLoss(objects)) {
-    TS_RETURN_IF_ERROR(Upload(marker));
-    TS_RETURN_IF_ERROR(CheckObjects(marker, *checksums));
-  } else {
-    TS_RETURN_IF_ERROR(objects);
-  }
+  TS_RETURN_IF_ERROR(UploadMissing(marker, *checksums));
   TS_ASSIGN_OR_RETURN(const File lock, Lock());
   TS_RETURN_IF_ERROR(CheckUnchanged(marker));
+  TS_RETURN_IF_ERROR(RemoveLeftovers());
   TS_RETURN_IF_ERROR(WriteMarker(marker));
   TS_RETURN_IF_ERROR(RemoveLocalFiles(marker));
   return ArchivedTable{marker.files.size(), marker.bytes(), true};
@@ -338,9 +403,8 @@ absl::StatusOr<ArchivedTable> ArchiveWork::Archive() {
 
 absl::Status ArchiveWork::Fetch(const ArchiveMarker& marker, size_t file,
                                 const ChecksumFile& checksums) const {
-  const std::string made = InTable(directory_, fmt::format(".recalling-{}", file));
+  const std::string made = InTable(directory_, fmt::format("{}{}", kRecallingPrefix, file));
   const std::string path = InTable(directory_, marker.files[file].name);
-  TS_RETURN_IF_ERROR(storage_.Remove(made));
   {
     TS_ASSIGN_OR_RETURN(File out, storage_.Create(made));
     TS_RETURN_IF_ERROR(EachVerifiedPiece(marker, file, checksums,
@@ -354,10 +418,21 @@ absl::Status ArchiveWork::Fetch(const ArchiveMarker& marker, size_t file,
   return storage_.Rename(made, path);
 }
 
+// Removes what a recall left that failed or was killed while it fetched a file.
+absl::Status ArchiveWork::RemoveLeftovers() const {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory_));
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.name.starts_with(kRecallingPrefix)) continue;
+    TS_RETURN_IF_ERROR(storage_.Remove(InTable(directory_, entry.name)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RecalledTable> ArchiveWork::Recall() {
   RecalledTable result;
   TS_ASSIGN_OR_RETURN(const std::optional<ArchiveMarker> archived,
                       ReadArchiveMarker(directory_, kArchivedName));
+  TS_RETURN_IF_ERROR(RemoveLeftovers());
   if (!archived) return result;
   TS_RETURN_IF_ERROR(CheckStore(*archived));
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums, Checksums());
@@ -365,7 +440,9 @@ absl::StatusOr<RecalledTable> ArchiveWork::Recall() {
     TS_ASSIGN_OR_RETURN(const std::optional<LocalFile> local,
                         LocalOf(archived->files[i], *checksums));
     if (local) continue;
-    TS_RETURN_IF_ERROR(Fetch(*archived, i, *checksums));
+    const absl::Status fetched = Fetch(*archived, i, *checksums);
+    if (!fetched.ok()) RemoveLeftovers().IgnoreError();
+    TS_RETURN_IF_ERROR(fetched);
     result.files += 1;
     result.bytes += archived->files[i].bytes;
   }

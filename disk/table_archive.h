@@ -17,7 +17,7 @@
 //   1  trade/time, ...         fetched, compared, synced, renamed into place
 //   2  trade/.archived         removed
 //
-// Objects are never removed nor changed: backups and copies of the database may refer to them, as
+// Objects are never removed, nor written again while they are right: backups and copies of the database may refer to them, as
 // may an hdb that opened the table before. The keys of a table's objects contain a SHA-256 of its
 // files, so tables whose files are equal share their objects, and different ones never do.
 //
@@ -61,7 +61,8 @@ struct ArchivedTable {
 // a file was changed meanwhile, or if a local file of an archived table differs from the archived
 // one. kDataLoss if a local file or an object does not match its checksums. After any error before
 // step 2, the table is as it was.
-// Cost: reads each file twice, writes and reads each object once; nothing for an archived table.
+// Cost: reads each file; reads each object, and before that writes those that the store does not
+// have; little for an archived table. Memory: an object.
 absl::StatusOr<ArchivedTable> ArchiveTable(const std::string& directory,
                                            const ArchiveOptions& options);
 

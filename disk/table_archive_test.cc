@@ -192,6 +192,36 @@ TEST_F(TableArchiveTest, ADamagedLocalFileIsNotArchived) {
   EXPECT_THAT(std::string(Message(Archive())), HasSubstr("tickstack hdb checksum"));
 }
 
+// Goal: a right object is never written again, since other tables may refer to it, and a service
+// may deny a missing one.
+TEST_F(TableArchiveTest, OnlyMissingObjectsAreWritten) {
+  ASSERT_TRUE(Archive().ok());
+  const std::vector<std::string> keys = store_->Keys();
+  ASSERT_TRUE(Recall().ok());
+  store_->Remove(keys.front());
+  std::vector<std::string> written;
+  store_->SetHook([&](std::string_view verb, const std::string& key) {
+    if (verb == "put") written.push_back(key);
+    if (verb == "get" && key == keys.front() && written.empty()) {
+      return absl::PermissionDeniedError("403");
+    }
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(Archive().ok());
+  store_->SetHook(nullptr);
+  EXPECT_THAT(written, testing::ElementsAre(keys.front()));
+  EXPECT_EQ(store_->Keys(), keys);
+}
+
+TEST_F(TableArchiveTest, AFailedRecallLeavesNoFile) {
+  ASSERT_TRUE(Archive().ok());
+  const DirectoryContent archived = ContentOf(trade());
+  PutFile(trade() + "/.recalling-7", "left by a killed one");
+  store_->Change(store_->Keys().front(), [](std::string& bytes) { bytes.front() ^= 1; });
+  EXPECT_TRUE(absl::IsDataLoss(Recall()));
+  EXPECT_EQ(ContentOf(trade()), archived);
+}
+
 TEST_F(TableArchiveTest, ATableWithDamagedObjectsStaysArchived) {
   ASSERT_TRUE(Archive().ok());
   store_->Change(store_->Keys().back(), [](std::string& bytes) { bytes.back() ^= 1; });
@@ -354,6 +384,12 @@ TEST_F(TableArchiveTest, AMarkerWithAnyChangedByteIsRefused) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(EncodeArchiveMarker(*parsed), text);
   EXPECT_EQ(parsed->KeyOf(0, 65536), "a/2024.01.29/trade/0f/0.1");
+  // A marker never replaces what is always in the directory.
+  for (const char* const name : {".d", ".checksums", "..", "a/b"}) {
+    ArchiveMarker of_others = marker;
+    of_others.files.front().name = name;
+    EXPECT_TRUE(absl::IsDataLoss(ParseArchiveMarker(EncodeArchiveMarker(of_others)).status()));
+  }
   for (size_t i = 0; i < text.size(); ++i) {
     std::string changed = text;
     changed[i] = static_cast<char>(changed[i] ^ 1);

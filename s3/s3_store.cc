@@ -165,7 +165,6 @@ CURL* S3Store::TakeHandle() {
     if (!idle_.empty()) {
       CURL* const handle = idle_.back();
       idle_.pop_back();
-      curl_easy_reset(handle);  // Keeps its connections.
       return handle;
     }
   }
@@ -260,6 +259,7 @@ absl::Status S3Store::Try(const Request& request, bool* may_retry) {
   long code = 0;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &code);
   if (result == CURLE_OK) {
+    curl_easy_reset(handle);  // It must not refer to this function's variables any more.
     const std::lock_guard lock(mutex_);
     idle_.push_back(handle);
   } else {
