@@ -152,4 +152,11 @@ void Mapping::Forget(size_t offset, size_t bytes) {
   if (bytes > 0) (void)::madvise(data_ + offset, bytes, MADV_DONTNEED);
 }
 
+void Mapping::Populate(size_t offset, size_t bytes) {
+#ifndef MADV_POPULATE_WRITE
+  constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+  if (bytes > 0) (void)::madvise(data_ + offset, bytes, MADV_POPULATE_WRITE);
+}
+
 }  // namespace tickstack

@@ -70,6 +70,9 @@ class Mapping {
   // Gives pages of OfSparseMemory back to the kernel, so that their bytes are zero again. `offset`
   // is a multiple of the size of a page, and so is `bytes` unless the mapping ends there.
   void Forget(size_t offset, size_t bytes);
+  // Takes pages of OfSparseMemory from the kernel by one call, instead of by a fault when each is
+  // first written. Does nothing before Linux 5.14.
+  void Populate(size_t offset, size_t bytes);
 
  private:
   friend class MappingReserve;

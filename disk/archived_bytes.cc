@@ -352,6 +352,7 @@ absl::Status ArchiveCache::Run(Fetch& fetch) {
   const uint64_t begin = fetch.begin_block * kChecksumBlockBytes;
   const uint64_t bytes = file.BytesOf(fetch.begin_block, fetch.end_block);
   const std::string key = file.marker_.KeyOf(file.number_, begin);
+  file.mapping_.Populate(begin, bytes);
   const absl::Status got =
       file.store_->Get(key, begin % file.marker_.object_bytes,
                        file.mapping_.writable_bytes().subspan(begin, bytes), &fetch.cancelled);
