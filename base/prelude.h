@@ -1,7 +1,7 @@
 #pragma once
 
-// The headers that most sources of the libraries include, precompiled once for all of them. A source
-// still includes what it uses; without precompiled headers this file has no effect.
+// The headers that most sources of the libraries include, precompiled once for all of them. A
+// source still includes what it uses; without precompiled headers this file has no effect.
 
 #include <fmt/format.h>
 

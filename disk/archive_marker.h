@@ -25,7 +25,8 @@
 namespace tickstack::disk {
 
 inline constexpr std::string_view kArchivedName = ".archived";
-// A marker that is being written, and files that are being fetched. Copies of a table leave them out.
+// A marker that is being written, and files that are being fetched. Copies of a table leave them
+// out.
 inline constexpr std::string_view kNewArchivedName = ".archived.new";
 inline constexpr std::string_view kRecallingPrefix = ".recalling-";
 

@@ -220,7 +220,8 @@ void ArchiveCache::EnqueueAhead(ArchivedBytes& file, uint64_t begin, uint64_t en
       ++begin;
       continue;
     }
-    // Blocks that nobody reads stay as long as their file has readers, so they must leave room.
+    // As long as its file has readers, a block stays even if they never need it. So these blocks
+    // must leave room for others.
     const uint64_t bytes = file.BytesOf(begin, end);
     if (pinned_bytes_ + bytes > bytes_max_ / 2 || !MakeRoom(bytes)) return;
     Enqueue(file, begin, end, false);

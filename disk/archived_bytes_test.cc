@@ -263,8 +263,8 @@ TEST_F(ArchivedBytesTest, ManyReadersShareTheCache) {
 }
 
 // Goal: a reader that waited for room plans anew, because others have planned blocks of its range
-// meanwhile. Method: the room is that of a fetch ahead of another column, which hangs until a second
-// reader has fetched the end of the first one's range.
+// meanwhile. Method: the room is that of a fetch ahead of another column, which hangs until a
+// second reader has fetched the end of the first one's range.
 TEST_F(ArchivedBytesTest, AReaderThatWaitedForRoomFetchesNoBlockTwice) {
   constexpr uint64_t kBlocks = 44;
   ArchiveCache::Instance().Configure(4 * kMiB, 4);

@@ -1,7 +1,8 @@
 #pragma once
 
 // A store of objects, such as an S3 service, that holds column files of archived tables
-// (table_archive.h). The process chooses its store once, at its start; s3/s3_store.h implements one.
+// (table_archive.h). The process chooses its store once, at its start; s3/s3_store.h implements
+// one.
 
 #include <atomic>
 #include <cstddef>

@@ -86,8 +86,8 @@ class StoredFile {
   void WillRead(uint64_t begin, uint64_t end) const {
     if (is_archived() && !is_compressed_) stored_.archived->WillRead(begin, end);
   }
-  // Does what Verify does for bytes on the disk, whose positions are below disk_bytes(). Its errors do not
-  // name the rows of a compressed file.
+  // Does what Verify does for bytes on the disk, whose positions are below disk_bytes(). Its errors
+  // do not name the rows of a compressed file.
   absl::Status VerifyOnDisk(uint64_t begin, uint64_t end) const {
     return VerifyOnDisk(begin, end, 0, 0);
   }

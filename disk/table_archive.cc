@@ -168,7 +168,7 @@ class ArchiveWork {
   const std::string directory_;
   const ArchiveOptions& options_;
   const Storage storage_;
-  std::vector<LocalFile> local_;  // Of the marker's files, in their order, while archiving.
+  std::vector<LocalFile> local_;  // The marker's files in their order, while archiving.
 };
 
 absl::StatusOr<std::shared_ptr<const ChecksumFile>> ArchiveWork::Checksums() const {

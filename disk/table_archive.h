@@ -17,9 +17,10 @@
 //   1  trade/time, ...         fetched, compared, synced, renamed into place
 //   2  trade/.archived         removed
 //
-// Objects are never removed, nor written again while they are right: backups and copies of the database may refer to them, as
-// may an hdb that opened the table before. The keys of a table's objects contain a SHA-256 of its
-// files, so tables whose files are equal share their objects, and different ones never do.
+// Objects are never removed, nor written again while they are right: backups and copies of the
+// database may refer to them, as may an hdb that opened the table before. The keys of a table's
+// objects contain a SHA-256 of its files, so tables whose files are equal share their objects, and
+// different ones never do.
 //
 // Threads: one writer of a table. Readers may read the table meanwhile: they find each column in
 // one of the two places.

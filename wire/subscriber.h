@@ -3,7 +3,8 @@
 // Keeps a state subscribed to a tickerplant. The state gets every row once, across lost connections
 // and restarts of either side.
 //
-//   connect -> `.u.L`, `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
+//   connect -> `.u.L`, `.u.cuts`, `.u `i`L`
+//           -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: log message i and all later ones will be published
 //           -> stop reading the connection, replay the rest up to i, read again: live
 //

@@ -54,8 +54,8 @@ class StoredColumn {
   absl::Status Verify(size_t row, size_t end_row) const {
     return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
   }
-  // Says that Verify will be called for these rows, in this order: archived columns are then fetched
-  // ahead. Cost: none if no part is archived.
+  // Says that Verify will be called for these rows, in this order: archived columns are then
+  // fetched ahead. Cost: none if no part is archived.
   void WillRead(size_t row, size_t end_row) const {
     if (has_archived_) WillReadRange(row, end_row);
   }
