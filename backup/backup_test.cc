@@ -210,8 +210,8 @@ TEST_F(BackupTest, AnotherVersionOfAPartitionReplacesTheFirst) {
   EXPECT_FALSE(undone.contains("hdb/2013.10.07/trade/.revisions"));
 }
 
-// A column that was changed, and then archived, must not come back as it was before the change. What
-// an unfinished command writes is left out.
+// A column that was changed, and then archived, must not come back as it was before the change.
+// What an unfinished command writes is left out.
 TEST_F(BackupTest, AnArchivedTableReplacesColumnsWithOtherChecksums) {
   const std::string table = data_ + "/hdb/2013.10.07/trade/", stored = "hdb/2013.10.07/trade/";
   std::filesystem::create_directories(table);
