@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -77,15 +78,28 @@ class Local(s3_server.ControlledServer):
 
 
 class ArchiveTest(stack.StackTest):
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+
+    @classmethod
+    def setUpClass(cls):
+        """Generates the database that each test copies: its files are synced one by one, which takes seconds."""
+        super().setUpClass()
+        folder = tempfile.mkdtemp(prefix="tickstack-test-")
+        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+        cls.generated = pathlib.Path(folder) / "db"
+        cls.generate(cls.generated, "--trades", str(QUOTES // 2))
+
+    @classmethod
+    def generate(cls, database, *flags):
+        first = cls.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
+        subprocess.run([stack.PROGRAM, "hdb", "generate", str(database), "--from", first.strftime("%Y.%m.%d"), "--days",
+                        str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", *flags], stdin=subprocess.DEVNULL,
+                       capture_output=True, check=True, timeout=600)
+
     def setUp(self):
         super().setUp()
         self.database = self.folder / "db"
-        self.today = datetime.datetime.now(datetime.timezone.utc).date()
-        first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
-        made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--trades", str(QUOTES // 2), "--symbols", "20",
-                                timeout=600)
-        self.assertEqual(0, made.returncode, made.stderr)
+        shutil.copytree(self.generated, self.database)
         self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
         self.assertEqual(DAYS, len(self.days))
         self.store = Gateway(self.folder) if GATEWAY else Local(self.folder)
@@ -191,12 +205,7 @@ cache = "{cache}"
 
     def test_compressed_columns(self):
         shutil.rmtree(self.database)
-        first = self.today - datetime.timedelta(days=DAYS * 7 // 5 + 10)
-        made = self.run_program("hdb", "generate", str(self.database), "--from", first.strftime("%Y.%m.%d"), "--days",
-                                str(DAYS), "--quotes", str(QUOTES), "--symbols", "20", "--compression", "lz4",
-                                timeout=600)
-        self.assertEqual(0, made.returncode, made.stderr)
-        self.days = sorted(path.name for path in self.database.iterdir() if path.is_dir())
+        self.generate(self.database, "--compression", "lz4")
         before = self.answers(self.start_hdb()[1])
         self.expect_archived()
         self.assertEqual(before, self.answers(self.start_hdb()[1]))

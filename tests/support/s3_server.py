@@ -65,6 +65,7 @@ def signature_fault(method, path, headers, body_hash):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
