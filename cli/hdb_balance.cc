@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -12,7 +14,9 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "disk/database.h"
+#include "disk/partition_name.h"
 #include "disk/segment_moves.h"
 #include "disk/storage.h"
 #include "disk/symbol_file_writer.h"
@@ -63,6 +67,28 @@ void PrintBalanceJson(std::span<const disk::SegmentLoad> segments,
 // default). In a pause it gets the lock, and then the next move is refused.
 constexpr std::chrono::seconds kBetweenPauses{60}, kPauseForRdb{6};
 
+absl::StatusOr<std::vector<disk::PartitionMove>> Plan(
+    const HdbBalanceOptions& options, const disk::Database& database,
+    const std::vector<disk::SegmentLoad>& segments) {
+  if (options.old_segment.empty()) return disk::PlanMoves(segments);
+  const auto is_old = [&options](const disk::SegmentLoad& segment) {
+    std::error_code absent;
+    return std::filesystem::equivalent(segment.path, options.old_segment, absent);
+  };
+  const auto old = std::ranges::find_if(segments, is_old);
+  if (old == segments.end() || segments.size() < 2) {
+    return InvalidArgument("--old-in {}: expected one of at least two lines of {}/par.txt",
+                           options.old_segment, options.directory);
+  }
+  if (!database.partitions().empty() && database.partition_kind() != disk::PartitionKind::kDate) {
+    return Unimplemented("{}: partitions by {}, expected partitions by date", options.directory,
+                         NameOf(database.partition_kind()));
+  }
+  const int64_t today = DayOf(SystemClock::Instance().NowNs());
+  return disk::PlanMovesByAge(segments, old->path,
+                              static_cast<int32_t>(today - options.older_than_days.value_or(0)));
+}
+
 absl::Status Balance(const HdbBalanceOptions& options) {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> database,
                       disk::Database::Open(options.directory));
@@ -75,8 +101,10 @@ absl::Status Balance(const HdbBalanceOptions& options) {
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> unfinished,
                       disk::UnfinishedMoves(database->segments()));
   PrintUnfinished(unfinished);
-  TS_ASSIGN_OR_RETURN(std::vector<disk::SegmentLoad> segments, disk::MeasureSegments(*database));
-  const std::vector<disk::PartitionMove> moves = disk::PlanMoves(segments);
+  TS_ASSIGN_OR_RETURN(const std::vector<disk::SegmentLoad> segments,
+                      disk::MeasureSegments(*database));
+  TS_ASSIGN_OR_RETURN(const std::vector<disk::PartitionMove> moves,
+                      Plan(options, *database, segments));
   if (options.json) {
     PrintBalanceJson(segments, moves, unfinished);
   } else {

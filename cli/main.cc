@@ -527,6 +527,16 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   balance.add_flag("--json", options.balance.json, "Print one JSON object");
   balance.add_flag("--move", options.balance.move,
                    "Move partitions; without this flag, only show the planned moves");
+  CLI::Option& old_segment = *balance.add_option(
+      "--old-in", options.balance.old_segment,
+      "Line of par.txt, such as a slower disk: old partitions go there, newer ones elsewhere");
+  CLI::Option& older_than =
+      *balance
+           .add_option("--older-than", options.balance.older_than_days,
+                       "With --old-in: age in days from which a partition is old")
+           ->check(CLI::Range(0, 1'000'000))
+           ->needs(&old_segment);
+  old_segment.needs(&older_than);
   balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
 
   AddHdbBench(*hdb, options.bench, action);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
@@ -80,6 +82,41 @@ double Skew(std::span<const SegmentLoad> segments) {
   if (all == 0) return 1;
   return static_cast<double>(most) * static_cast<double>(segments.size()) /
          static_cast<double>(all);
+}
+
+std::vector<PartitionMove> PlanMovesByAge(std::vector<SegmentLoad> segments, std::string_view to,
+                                          int32_t first) {
+  std::vector<PartitionMove> moves;
+  const auto old = std::ranges::find(segments, to, &SegmentLoad::path);
+  TS_CHECK(old != segments.end() && segments.size() > 1);
+  const auto move = [&moves](const PartitionLoad& partition, SegmentLoad& from, SegmentLoad& into) {
+    if (Has(into, partition.name)) return;
+    moves.push_back({partition.name, from.path, into.path, partition.bytes});
+    from.bytes -= partition.bytes;
+    into.bytes += partition.bytes;
+    into.partitions.push_back(partition);
+  };
+  const auto is_old = [first](const PartitionLoad& partition) {
+    const std::optional<int32_t> date = ParseDate(partition.name);
+    return date.has_value() && *date < first;
+  };
+  // Newer ones first: they may leave the room that older ones need.
+  for (const PartitionLoad& each : std::vector(old->partitions)) {
+    if (is_old(each)) continue;
+    SegmentLoad* emptiest = nullptr;
+    for (SegmentLoad& segment : segments) {
+      const bool is_emptier = emptiest == nullptr || segment.bytes < emptiest->bytes;
+      if (&segment != &*old && is_emptier) emptiest = &segment;
+    }
+    move(each, *old, *emptiest);
+  }
+  for (SegmentLoad& segment : segments) {
+    if (&segment == &*old) continue;
+    for (const PartitionLoad& each : std::vector(segment.partitions)) {
+      if (is_old(each)) move(each, segment, *old);
+    }
+  }
+  return moves;
 }
 
 std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments) {

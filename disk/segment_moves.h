@@ -54,6 +54,13 @@ struct PartitionMove {
 // less full than the fullest was.
 std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments);
 
+// Returns moves after which the segment `to` has the partitions by date that are older than
+// `first`, and no others: older ones go there, newer ones to the emptiest other segment. `segments`
+// has `to` and at least one more. A partition stays if the segment that it would go to has a part
+// of it.
+std::vector<PartitionMove> PlanMovesByAge(std::vector<SegmentLoad> segments, std::string_view to,
+                                          int32_t first);
+
 // Moves a partition in the steps above. After an error in step 1 or 2, the partition is still in
 // its old place. After an error in step 3 or 4, FinishMoves completes the move. kDataLoss if the
 // copy differs when it is read back. Threads: one mover at a time, and none while partitions are

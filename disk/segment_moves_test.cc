@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "disk/partition_name.h"
 
 namespace tickstack::disk {
 namespace {
@@ -96,6 +97,29 @@ TEST_F(SegmentMovesTest, WhatIsEvenStaysWhereItIs) {
                                          {"b", {{"2024.01.02", 12}}, 12}};
   EXPECT_TRUE(PlanMoves(even).empty());
   EXPECT_TRUE(PlanMoves({}).empty());
+}
+
+TEST_F(SegmentMovesTest, MovesByAgePutOldPartitionsIntoOneSegmentAndNewOnesElsewhere) {
+  AddPartition("/c/2024.01.05", 1'000);
+  AddPartition("/c/2024.01.02", 500);  // A part of what `a` has, too.
+  const auto steps = [this] {
+    std::vector<std::string> steps;
+    const int32_t first = *ParseDate("2024.01.04");
+    for (const PartitionMove& move : PlanMovesByAge(Measure(), root_ + "/c", first)) {
+      steps.push_back(move.from.substr(root_.size()) + move.to.substr(root_.size()) + " " +
+                      move.name);
+    }
+    return steps;
+  };
+  EXPECT_EQ(steps(),
+            (std::vector<std::string>{"/c/b 2024.01.05", "/a/c 2024.01.01", "/a/c 2024.01.03"}));
+  for (const PartitionMove& move :
+       PlanMovesByAge(Measure(), root_ + "/c", *ParseDate("2024.01.04"))) {
+    ASSERT_TRUE(MovePartition(move, Storage()).ok());
+  }
+  EXPECT_EQ(steps(), std::vector<std::string>());
+  EXPECT_TRUE(fs::exists(root_ + "/c/2024.01.03/trade/price"));
+  EXPECT_TRUE(fs::exists(root_ + "/b/2024.01.04/trade/price"));
 }
 
 TEST_F(SegmentMovesTest, APartOfTheSamePartitionIsNotMergedInto) {

@@ -159,6 +159,19 @@ class HdbTest(stack.StackTest):
             self.assertEqual(6 * QUOTES, hdb.call("count quote"))
             self.assertEqual(6, hdb.call("count date"))
 
+            # By age: all days are older than a week.
+            by_age = ("hdb", "balance", str(database), "--older-than", "7", "--old-in")
+            refused = self.run_program(*by_age, str(self.folder))
+            self.assertEqual(1, refused.returncode)
+            self.assertIn("par.txt", refused.stderr)
+            moved = self.run_program(*by_age, str(segments[2]), "--move")
+            self.assertEqual(0, moved.returncode, moved.stderr)
+            self.assertEqual(6, len(list(segments[2].iterdir())))
+            again = self.run_program(*by_age, str(segments[2]), "--json")
+            self.assertEqual([], json.loads(again.stdout)["moves"])
+            hdb.call("\\l .")
+            self.assertEqual(6 * QUOTES, hdb.call("count quote"))
+
 
 if __name__ == "__main__":
     stack.main()
