@@ -45,7 +45,7 @@ class CompressedFile : public StoredFile {
     for (int attempt = 0;; ++attempt) {
       TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
       absl::Status own;
-      const absl::Status filled = image->Fill([&](size_t i, std::span<std::byte> out) {
+      absl::Status filled = image->Fill([&](size_t i, std::span<std::byte> out) {
         const absl::Status status = Decompress(i, out);
         if (!status.ok()) own = status;
         return status;
