@@ -324,7 +324,7 @@ absl::Status Run::ForgetOtherVersions(const std::string& partition) {
 
 absl::Status Run::CopyTree(const std::string& source, const std::string& path) {
   for (int i = 0; i < kTries; ++i) {
-    const absl::Status status = CopyEntries(source, path);
+    absl::Status status = CopyEntries(source, path);
     if (!absl::IsNotFound(status)) return status;
     // A table that is being archived has lost a file since its directory was listed, and has a
     // marker instead.

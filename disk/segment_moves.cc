@@ -12,6 +12,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "disk/directory_copy.h"
 #include "disk/partition_name.h"
 #include "disk/partition_versions.h"

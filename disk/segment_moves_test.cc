@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "disk/partition_name.h"
+#include "base/time.h"
 
 namespace tickstack::disk {
 namespace {

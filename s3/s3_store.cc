@@ -303,7 +303,7 @@ absl::Status S3Store::Do(Request& request) {
   };
   for (int attempt = 1;; ++attempt) {
     bool may_retry = false;
-    const absl::Status status = Try(request, &may_retry);
+    absl::Status status = Try(request, &may_retry);
     if (!may_retry || attempt >= options_.attempts) return status;
     const auto until = std::chrono::steady_clock::now() + pause;
     while (std::chrono::steady_clock::now() < until && !is_cancelled()) {
