@@ -103,13 +103,13 @@ TEST_F(SegmentMovesTest, MovesByAgePutOldPartitionsIntoOneSegmentAndNewOnesElsew
   AddPartition("/c/2024.01.05", 1'000);
   AddPartition("/c/2024.01.02", 500);  // A part of what `a` has, too.
   const auto steps = [this] {
-    std::vector<std::string> steps;
+    std::vector<std::string> moves;
     const int32_t first = *ParseDate("2024.01.04");
     for (const PartitionMove& move : PlanMovesByAge(Measure(), root_ + "/c", first)) {
-      steps.push_back(move.from.substr(root_.size()) + move.to.substr(root_.size()) + " " +
+      moves.push_back(move.from.substr(root_.size()) + move.to.substr(root_.size()) + " " +
                       move.name);
     }
-    return steps;
+    return moves;
   };
   EXPECT_EQ(steps(),
             (std::vector<std::string>{"/c/b 2024.01.05", "/a/c 2024.01.01", "/a/c 2024.01.03"}));

@@ -81,7 +81,8 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumnIn(
 }
 
 absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_t i) const {
-  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
+  // Each is repeated only if the directory is renamed meanwhile, or for damage.
+  constexpr int kAttempts = 4;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string directory = DirectoryNow();
     if (directory.empty()) {
@@ -89,6 +90,9 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_
       directory = directory_;  // Opening the column says what is missing.
     }
     absl::StatusOr<std::shared_ptr<const ColumnFile>> file = OpenColumnIn(directory, i);
+    // Another version may have taken the place of this one, and given it back, since the first
+    // look: then the file was that version's. So damage counts only if it is there each time.
+    if (absl::IsDataLoss(file.status()) && attempt + 1 < kAttempts) continue;
     if (DirectoryNow() == directory || IdOf(directory_).inode == 0) return file;
   }
   return Unavailable(
