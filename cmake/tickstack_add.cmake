@@ -100,7 +100,6 @@ function(tickstack_precompile_headers name prelude)
       target_link_libraries(tickstack_prelude PRIVATE tickstack_options absl::statusor absl::flat_hash_set
                             absl::function_ref fmt::fmt)
       target_precompile_headers(tickstack_prelude PRIVATE ${CMAKE_SOURCE_DIR}/base/prelude.h)
-      target_compile_options(tickstack_prelude PRIVATE -fpch-instantiate-templates)
     endif()
   endif()
   target_precompile_headers(${name} REUSE_FROM tickstack_${prelude})
