@@ -4,9 +4,9 @@ Capture goes on beside them, and nothing of them is left."""
 
 import os
 import pathlib
+import re
 import resource
 import socket
-import re
 import sys
 import threading
 import unittest
