@@ -25,8 +25,8 @@
 namespace tickstack::cli {
 namespace {
 
-// The lock of the database is released between two tables; in a pause an rdb, which asks every few
-// seconds, gets it and writes its day.
+// A recall releases the lock of the database between two tables; in a pause an rdb, which asks
+// every few seconds, gets it and writes its day.
 constexpr std::chrono::seconds kBetweenLockPauses{60}, kLockPause{6};
 
 // How long an archived table waits for the lock, which a day that ends may have.
