@@ -32,7 +32,7 @@
 #include "base/byte_buffer.h"
 #include "base/duration_buckets.h"
 #include "base/logging.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "base/time.h"
 #include "mem/tier.h"
 #include "table/symbols.h"
@@ -173,10 +173,10 @@ class Engine final : public wire::SubscribedState {
   const Clock* const clock_;
   SymbolTable symbols_;
   std::vector<std::unique_ptr<BarSource>> sources_;
-  StringMap<BarSource*> source_of_;  // By table.
-  StringMap<Bars*> bars_of_;         // By table of bars.
-  std::vector<Schema> known_;        // The schemas when sources and bars were made.
-  size_t next_bars_ = 0;             // The bars that publish next; they take turns.
+  NameMap<BarSource*> source_of_;  // By table.
+  NameMap<Bars*> bars_of_;         // By table of bars.
+  std::vector<Schema> known_;      // The schemas when sources and bars were made.
+  size_t next_bars_ = 0;           // The bars that publish next; they take turns.
 
   wire::Position position_;
   wire::LogIdentity log_;

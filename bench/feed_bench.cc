@@ -96,7 +96,7 @@ BENCHMARK(BM_Feed)->Arg(2'400)->Arg(240)->Arg(1)->Unit(benchmark::kMillisecond);
 void BM_SimRewind(benchmark::State& state) {
   absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create(SimOptions());
   TS_CHECK(source.ok());
-  const StringMap<int64_t> done = {{"quote", 70'000'000}, {"trade", 6'999'000}};
+  const NameMap<int64_t> done = {{"quote", 70'000'000}, {"trade", 6'999'000}};
   for (auto _ : state) TS_CHECK((*source)->Rewind(done).ok());
 }
 BENCHMARK(BM_SimRewind);

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/name_map.h"
 #include "base/status.h"
-#include "base/string_map.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
 #include "disk/compression.h"
@@ -47,7 +47,7 @@ class DayMaker {
   // A simulated market and its state at the end of each table, from which the next day continues.
   struct Market {
     int64_t updates = 0;
-    StringMap<int64_t> rows;
+    NameMap<int64_t> rows;
   };
 
   // Adds the next `rows` updates of a market; `only`: those of one table.

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
 constexpr size_t kChunkBytes = size_t{256} << 10;  // Passed to the link at once: fits the cache.
 
-Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
+Value RowsDict(const NameMap<int64_t>& rows, const std::vector<std::string>& tables) {
   SymbolVector names;
   std::vector<int64_t> counts;
   for (const std::string& table : tables) {
@@ -34,19 +34,19 @@ Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& t
 }
 
 // Reads the answer to `.u.feed`: symbols to longs. nullopt for anything else.
-std::optional<StringMap<int64_t>> ReadRows(const Value& answer) {
+std::optional<NameMap<int64_t>> ReadRows(const Value& answer) {
   if (!answer.is_dict() || !answer.keys().is(Type::kSymbol) || !answer.values().is(Type::kLong) ||
       answer.keys().count() != answer.values().count()) {
     return std::nullopt;
   }
-  StringMap<int64_t> rows;
+  NameMap<int64_t> rows;
   const SymbolVector& tables = answer.keys().symbols();
   const std::span<const int64_t> counts = answer.values().span<int64_t>();
   for (size_t i = 0; i < tables.size(); ++i) rows[tables[i]] = counts[i];
   return rows;
 }
 
-std::string Format(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
+std::string Format(const NameMap<int64_t>& rows, const std::vector<std::string>& tables) {
   std::string text;
   for (const std::string& table : tables) {
     const auto found = rows.find(table);
@@ -183,7 +183,7 @@ void Feed::OnRefused(std::string_view why, int64_t now_ns) {
 }
 
 void Feed::OnRows(const Value& answer, int64_t now_ns) {
-  std::optional<StringMap<int64_t>> logged = ReadRows(answer);
+  std::optional<NameMap<int64_t>> logged = ReadRows(answer);
   if (!logged) {
     return Fail(InvalidArgument(".u.feed: answer of type {}, expected symbols to longs",
                                 int{answer.code()}));
@@ -200,7 +200,7 @@ void Feed::OnRows(const Value& answer, int64_t now_ns) {
   CheckReceipt(*std::move(logged), now_ns);
 }
 
-void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
+void Feed::Resume(const NameMap<int64_t>& logged, int64_t now_ns) {
   for (auto& [table, rows] : rows_sent_) {
     const auto found = logged.find(table);
     rows = found == logged.end() ? 0 : found->second;
@@ -233,7 +233,7 @@ void Feed::AskForWindow() {
 
 // Compares the logged rows with those sent before the request. The tickerplant reads a connection
 // in order, so rows that it has not logged by now are refused, unless it restarted.
-void Feed::CheckReceipt(StringMap<int64_t> logged, int64_t now_ns) {
+void Feed::CheckReceipt(NameMap<int64_t> logged, int64_t now_ns) {
   int64_t behind = 0;
   bool progress = false;
   for (const auto& [table, asked] : rows_asked_) {

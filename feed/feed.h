@@ -37,7 +37,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "feed/source.h"
 #include "table/value.h"
 
@@ -102,8 +102,8 @@ class Feed {
   const absl::Status& error() const { return error_; }  // Why it failed.
   bool taken_over() const { return taken_over_; }  // True if it failed because it lost its name.
   const Source& source() const { return *source_; }
-  const StringMap<int64_t>& rows_sent() const { return rows_sent_; }
-  const StringMap<int64_t>& rows_logged() const { return rows_logged_; }
+  const NameMap<int64_t>& rows_sent() const { return rows_sent_; }
+  const NameMap<int64_t>& rows_logged() const { return rows_logged_; }
 
   // Returns the answer to `.feed.stats[]`: a dictionary.
   //   state          symbol: waiting asking held publishing confirming done failed; if held,
@@ -127,9 +127,9 @@ class Feed {
   void AskRows(int64_t now_ns);
   void OnRows(const Value& answer, int64_t now_ns);
   void OnHeld(const absl::Status& why, int64_t now_ns);
-  void Resume(const StringMap<int64_t>& logged, int64_t now_ns);
+  void Resume(const NameMap<int64_t>& logged, int64_t now_ns);
   void AskForWindow();
-  void CheckReceipt(StringMap<int64_t> logged, int64_t now_ns);
+  void CheckReceipt(NameMap<int64_t> logged, int64_t now_ns);
   void SendAgain(int64_t now_ns);
   void Publish(int64_t now_ns);
   absl::StatusOr<std::optional<int64_t>> SendDue(int64_t now_ns);
@@ -157,13 +157,13 @@ class Feed {
   int64_t flush_ns_ = 0;             // Time until which rows wait for others (batch_ns).
   std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: everything is sent.
 
-  ByteBuffer pending_;              // Encoded messages that were not passed to the link yet.
-  StringMap<int64_t> rows_sent_;    // By table, over all connections: the number of the next row.
-  StringMap<int64_t> rows_asked_;   // rows_sent_ when the pending request was sent.
-  StringMap<int64_t> rows_logged_;  // By table, as of the last answer.
-  int64_t progress_ns_ = 0;         // When rows_logged_ last increased, or had all rows.
-  int resends_ = 0;                 // Resends since the last progress.
-  std::string refusal_;             // What the tickerplant reported since the last acknowledgement.
+  ByteBuffer pending_;            // Encoded messages that were not passed to the link yet.
+  NameMap<int64_t> rows_sent_;    // By table, over all connections: the number of the next row.
+  NameMap<int64_t> rows_asked_;   // rows_sent_ when the pending request was sent.
+  NameMap<int64_t> rows_logged_;  // By table, as of the last answer.
+  int64_t progress_ns_ = 0;       // When rows_logged_ last increased, or had all rows.
+  int resends_ = 0;               // Resends since the last progress.
+  std::string refusal_;           // What the tickerplant reported since the last acknowledgement.
 
   int64_t rows_total_ = 0;  // Sent rows, including repeated ones.
   int64_t rate_rows_ = 0;   // rows_total_ at rate_ns_.

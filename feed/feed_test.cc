@@ -552,7 +552,7 @@ class BrokenSource final : public Source {
     return &batch_;
   }
   int64_t next_due_ns() const override { return kAlwaysDue; }
-  absl::Status Rewind(const StringMap<int64_t>& done) override {
+  absl::Status Rewind(const NameMap<int64_t>& done) override {
     row_ = done.find("quote")->second;
     return absl::OkStatus();
   }

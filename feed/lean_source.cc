@@ -191,7 +191,7 @@ absl::Status LeanSource::OpenStreams() {
   return absl::OkStatus();
 }
 
-absl::Status LeanSource::Rewind(const StringMap<int64_t>& rows_done) {
+absl::Status LeanSource::Rewind(const NameMap<int64_t>& rows_done) {
   error_ = absl::OkStatus();
   for (const Table table : {kTrade, kQuote}) {
     const auto found = rows_done.find(kTableNames[table]);

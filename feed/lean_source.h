@@ -50,7 +50,7 @@ class LeanSource final : public Source {
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
   // Reads the archives from the start: O(rows done).
-  absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
+  absl::Status Rewind(const NameMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
 

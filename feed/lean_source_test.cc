@@ -346,7 +346,7 @@ TEST(LeanFixtures, ADayOfThreeSymbolsGivesEveryLineOneRowInTimeOrder) {
   options.symbols = {"aig", "bac", "ibm"};
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();
-  StringMap<int64_t> rows, time_ns;
+  NameMap<int64_t> rows, time_ns;
   while (true) {
     const absl::StatusOr<const FeedBatch*> batch = (*source)->Next(0);
     ASSERT_TRUE(batch.ok()) << batch.status();

@@ -253,7 +253,7 @@ const FeedBatch* SimSource::Emit(std::string_view table, int64_t& next_row, int6
   return &batch_;
 }
 
-absl::Status SimSource::Rewind(const StringMap<int64_t>& rows_done) {
+absl::Status SimSource::Rewind(const NameMap<int64_t>& rows_done) {
   const auto done = [&rows_done](std::string_view table) {
     const auto found = rows_done.find(table);
     return found == rows_done.end() ? 0 : found->second;

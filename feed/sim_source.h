@@ -55,7 +55,7 @@ class SimSource final : public Source {
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
   // O(1).
-  absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
+  absl::Status Rewind(const NameMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
 

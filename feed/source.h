@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 
 namespace tickstack::feed {
 
@@ -57,7 +57,7 @@ class Source {
   // Continues after the first rows_done[table] rows of each table (absent: 0). The next batch of a
   // table starts there, or earlier within a piece that the source returns as a whole (tplog: a
   // logged message): the tickerplant drops the rows that it has.
-  virtual absl::Status Rewind(const StringMap<int64_t>& rows_done) = 0;
+  virtual absl::Status Rewind(const NameMap<int64_t>& rows_done) = 0;
 
   // The tables that the source may publish. They do not change.
   virtual const std::vector<std::string>& tables() const = 0;

@@ -81,8 +81,8 @@ inline void ExpectSameRows(const RowsByTable& found, const RowsByTable& expected
   }
 }
 
-inline StringMap<int64_t> Counts(const RowsByTable& rows) {
-  StringMap<int64_t> counts;
+inline NameMap<int64_t> Counts(const RowsByTable& rows) {
+  NameMap<int64_t> counts;
   for (const auto& [table, texts] : rows) counts[table] = static_cast<int64_t>(texts.size());
   return counts;
 }

@@ -82,7 +82,7 @@ int64_t TplogSource::next_due_ns() const {
   return DueNs(kAlwaysDue);
 }
 
-absl::Status TplogSource::Rewind(const StringMap<int64_t>& rows_done) {
+absl::Status TplogSource::Rewind(const NameMap<int64_t>& rows_done) {
   TS_RETURN_IF_ERROR(reader_->Seek(0));
   rows_done_ = rows_done;
   rows_read_.clear();

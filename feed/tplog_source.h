@@ -35,7 +35,7 @@ class TplogSource final : public Source {
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
   // Reads the log from the start: O(rows done). A message that is partly done is returned whole.
-  absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
+  absl::Status Rewind(const NameMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
 
@@ -54,8 +54,8 @@ class TplogSource final : public Source {
 
   int64_t start_ns_ = 0;                  // When the message of start_time_ns_ was due.
   std::optional<int64_t> start_time_ns_;  // nullopt: no message had a time yet.
-  StringMap<int64_t> rows_read_;          // By table, up to and including next_.
-  StringMap<int64_t> rows_done_;          // Messages whose rows are all below it are not returned.
+  NameMap<int64_t> rows_read_;            // By table, up to and including next_.
+  NameMap<int64_t> rows_done_;            // Messages whose rows are all below it are not returned.
   std::optional<wire::UpdView> next_;     // nullopt: at the end.
   std::optional<int64_t> next_time_ns_;   // Time of its first row.
   absl::Status error_;                    // Error of reading ahead; reported when it is reached.

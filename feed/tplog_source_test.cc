@@ -154,7 +154,7 @@ TEST(TplogFixtures, PublishesEveryMessageOfALogThatKdbWrote) {
   absl::StatusOr<std::unique_ptr<TplogSource>> source = TplogSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT((*source)->Describe(), EndsWith("messages=1696 skipped=0"));
-  StringMap<int64_t> next_row;
+  NameMap<int64_t> next_row;
   int batches = 0;
   while (true) {
     const absl::StatusOr<const FeedBatch*> batch = (*source)->Next(0);

@@ -414,9 +414,9 @@ void Rdb::NoteStale(std::string_view table) {
     refused_since_.try_emplace(table, clock_->MonotonicNs());
 }
 
-StringMap<int64_t> Rdb::stale_ms() const {
+NameMap<int64_t> Rdb::stale_ms() const {
   const std::lock_guard lock(tables_mutex_);
-  StringMap<int64_t> ms = refused_since_;
+  NameMap<int64_t> ms = refused_since_;
   const int64_t now_ns = clock_->MonotonicNs();
   for (auto& [table, value] : ms) value = (now_ns - value) / 1'000'000;
   return ms;

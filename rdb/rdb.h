@@ -23,6 +23,7 @@
 #include "base/duration_buckets.h"
 #include "base/histogram.h"
 #include "base/logging.h"
+#include "base/name_map.h"
 #include "base/string_map.h"
 #include "base/time.h"
 #include "rdb/durable_state.h"
@@ -152,7 +153,7 @@ class Rdb final : public wire::SubscribedState {
   // here.
   void DropDay(const EndedDay& day);
   // Returns for how long, in ms, each table has lacked rows that it refused.
-  StringMap<int64_t> stale_ms() const;
+  NameMap<int64_t> stale_ms() const;
   // Sets why the newest blocked day cannot be written; nullopt: no day is blocked.
   void SetBlockedDay(std::optional<BlockedDay> day);
   std::optional<BlockedDay> blocked_day() const;
@@ -168,9 +169,9 @@ class Rdb final : public wire::SubscribedState {
     std::string why;                       // Error of the first message.
   };
   // By table, for a bounded number of tables. For the ingest thread.
-  const StringMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
+  const NameMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
   // Rows of unannounced tables, by table, for a bounded number of tables.
-  const StringMap<uint64_t>& unknown_rows() const { return unknown_rows_; }
+  const NameMap<uint64_t>& unknown_rows() const { return unknown_rows_; }
   const SymbolTable& symbols() const { return symbols_; }
   const Placement& placement() const { return placement_; }
   // nullptr if the tables end with the process.
@@ -228,7 +229,7 @@ class Rdb final : public wire::SubscribedState {
   RdbCounters counters_;
 
   // The following members are used by the ingest thread only.
-  StringMap<std::unique_ptr<Entry>> entries_;
+  NameMap<std::unique_ptr<Entry>> entries_;
   Position position_;
   LogIdentity log_;
   std::unique_ptr<DurableState> durable_;
@@ -241,15 +242,15 @@ class Rdb final : public wire::SubscribedState {
   uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the current tables.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
-  StringMap<uint64_t> unknown_rows_;  // Rows of unannounced tables, for a bounded number of them.
-  StringMap<RefusedUpds> refused_upds_;
+  NameMap<uint64_t> unknown_rows_;  // Rows of unannounced tables, for a bounded number of them.
+  NameMap<RefusedUpds> refused_upds_;
   StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;
 
   mutable std::mutex tables_mutex_;
-  StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
+  NameMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
   // MonotonicNs of the first refused row of each table. Guarded by tables_mutex_.
-  StringMap<int64_t> refused_since_;
+  NameMap<int64_t> refused_since_;
   std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.
   std::optional<BlockedDay> blocked_;  // Guarded by tables_mutex_.
   std::mutex latency_mutex_;

@@ -34,7 +34,7 @@ uint64_t LongestStaleMs(const Rdb& rdb) {
 // Answers `.rdb.stale[]`: each table that lacks rows because it refused them, and for how long, in
 // ms.
 Value Stale(const Rdb& rdb) {
-  const StringMap<int64_t> stale_ms = rdb.stale_ms();
+  const NameMap<int64_t> stale_ms = rdb.stale_ms();
   NamedLongs stale;
   for (const auto& [table, ms] : stale_ms) stale.emplace_back(table, static_cast<uint64_t>(ms));
   std::sort(stale.begin(), stale.end());

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "tickerplant/upd_stage.h"
 
 namespace tickstack::tickerplant {
@@ -32,11 +32,11 @@ class Activity {
   void OnDayEnded() { feed_ns_.clear(); }
 
   int64_t table_ns(size_t table) const { return table_ns_[table]; }  // kNever: none so far.
-  const StringMap<int64_t>& feed_ns() const { return feed_ns_; }
+  const NameMap<int64_t>& feed_ns() const { return feed_ns_; }
 
  private:
   std::vector<int64_t> table_ns_;
-  StringMap<int64_t> feed_ns_;
+  NameMap<int64_t> feed_ns_;
 };
 
 }  // namespace tickstack::tickerplant

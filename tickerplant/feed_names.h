@@ -27,7 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "base/time.h"
 
 namespace tickstack::tickerplant {
@@ -100,7 +100,7 @@ class FeedNames {
   Owner& Own(std::string_view name, std::string_view instance, const Sender& sender);
 
   const Clock* clock_;
-  StringMap<Owner> owners_;
+  NameMap<Owner> owners_;
   absl::flat_hash_map<uint64_t, size_t> owned_;  // Number of names by connection.
   uint64_t epochs_ = 0;
   uint64_t changes_ = 0;

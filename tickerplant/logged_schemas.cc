@@ -16,8 +16,8 @@ namespace tickstack::tickerplant {
 namespace {
 
 // Returns TplogRecovery::last_blocks of a log that is not opened for writing.
-StringMap<wire::BlockPlace> LastBlocks(const std::string& log_path) {
-  StringMap<wire::BlockPlace> last;
+NameMap<wire::BlockPlace> LastBlocks(const std::string& log_path) {
+  NameMap<wire::BlockPlace> last;
   absl::StatusOr<wire::TplogIndexReader> index =
       wire::TplogIndexReader::Open(wire::TplogIndexPath(log_path));
   while (index.ok()) {
@@ -77,7 +77,7 @@ absl::Status BlockCheck::CheckMessage(const Schema& schema, uint64_t seq,
 }  // namespace
 
 absl::Status CheckLoggedSchemas(const std::string& log_path,
-                                const StringMap<wire::BlockPlace>& blocks,
+                                const NameMap<wire::BlockPlace>& blocks,
                                 std::span<const Schema> schemas) {
   const absl::StatusOr<File> log = File::OpenForReading(log_path);
   if (!log.ok()) return absl::OkStatus();

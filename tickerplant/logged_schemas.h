@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "table/schema.h"
 #include "wire/tplog_writer.h"
 
@@ -19,7 +19,7 @@ namespace tickstack::tickerplant {
 // or without a schema pass, and so do rows that cannot be read, which other checks report. `blocks`
 // is TplogRecovery::last_blocks of the log. Cost: reads a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path,
-                                const StringMap<wire::BlockPlace>& blocks,
+                                const NameMap<wire::BlockPlace>& blocks,
                                 std::span<const Schema> schemas);
 // Checks a log that another process writes. Cost: reads its index, and a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas);

@@ -127,7 +127,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
             FormatDate(clock_date));
   }
-  TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
+  TS_ASSIGN_OR_RETURN(NameMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   const wire::TplogWriter& log = *tickerplant->log_;
   TS_RETURN_IF_ERROR(
@@ -152,7 +152,7 @@ std::vector<int64_t> Tickerplant::LoggedFeedRows(std::string_view feed) const {
   return RowsByTable(log_->totals().feed_rows, feed);
 }
 
-std::vector<int64_t> Tickerplant::RowsByTable(const StringMap<wire::TableRows>& feeds,
+std::vector<int64_t> Tickerplant::RowsByTable(const NameMap<wire::TableRows>& feeds,
                                               std::string_view feed) const {
   std::vector<int64_t> rows(options_.schemas.size(), 0);
   const auto of_feed = feeds.find(feed);

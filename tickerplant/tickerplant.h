@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "base/time.h"
 #include "table/schema.h"
 #include "tickerplant/activity.h"
@@ -174,12 +174,12 @@ class Tickerplant {
   absl::StatusOr<std::optional<int32_t>> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
   absl::StatusOr<int32_t> DayToOpen() const;
-  absl::StatusOr<StringMap<wire::TableRows>> SettleLogBefore(int32_t date);
-  absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
+  absl::StatusOr<NameMap<wire::TableRows>> SettleLogBefore(int32_t date);
+  absl::Status OpenLog(int32_t date, NameMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
                      int64_t first_row);
-  std::vector<int64_t> RowsByTable(const StringMap<wire::TableRows>& feeds,
+  std::vector<int64_t> RowsByTable(const NameMap<wire::TableRows>& feeds,
                                    std::string_view feed) const;
   absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);
   absl::Status NotAllowed(size_t table) const;
@@ -195,7 +195,7 @@ class Tickerplant {
   TickerplantOptions options_;
   const DayClock day_;
   const Clock* clock_;
-  StringMap<size_t> table_index_;
+  NameMap<size_t> table_index_;
   std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
   Publication publication_;
   CatchUp catch_up_;
@@ -210,7 +210,7 @@ class Tickerplant {
   size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;
-  StringMap<wire::TableRows> feed_rows_;  // Logged and staged.
+  NameMap<wire::TableRows> feed_rows_;  // Logged and staged.
   int32_t date_ = 0;
   int64_t next_roll_ns_ = 0;
   std::optional<int64_t> jumped_ns_;  // When the clock was first seen more than a day ahead.

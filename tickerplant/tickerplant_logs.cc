@@ -88,7 +88,7 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 //
 // An error of the disk may pass, so it is tried again. If it does not, today's log continues if it
 // has messages. Without any, its numbers may be those of an attempt that failed, so this fails.
-absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
+absl::StatusOr<NameMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
   const absl::StatusOr<File> today = File::OpenForReading(LogPath(date));
   if (!today.ok() && !absl::IsNotFound(today.status())) return today.status();
   uint64_t bytes = 0;
@@ -100,13 +100,13 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
   const bool has_header = bytes >= wire::kTplogHeaderBytes;
   const bool is_begun = has_header && bytes > wire::kTplogHeaderBytes;
   TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestLog(date));
-  if (!newest) return StringMap<wire::TableRows>();
+  if (!newest) return NameMap<wire::TableRows>();
   const std::string path = LogPath(*newest);
   const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
   const bool was_closed = state.ok() && !state->open;
   if (is_begun && was_closed) {
     ended_log_ = {path, std::nullopt};
-    return StringMap<wire::TableRows>();
+    return NameMap<wire::TableRows>();
   }
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
       wire::TplogWriter::Open(path, options_.log);
@@ -119,17 +119,17 @@ absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t 
     const bool may_pass = !absl::IsDataLoss(log.status());
     if (!has_header || (!is_begun && may_pass)) return log.status();
     LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
-    return StringMap<wire::TableRows>();
+    return NameMap<wire::TableRows>();
   }
   if (!was_closed) LogOpened(**log);
-  StringMap<wire::TableRows> progress;
+  NameMap<wire::TableRows> progress;
   if (!is_begun) progress = (*log)->totals().feed_rows;
   ended_log_ = {path, (*log)->totals().messages};
   ended_logs_.Close(*std::move(log));
   return progress;
 }
 
-absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carried) {
+absl::Status Tickerplant::OpenLog(int32_t date, NameMap<wire::TableRows> carried) {
   wire::TplogOptions log_options = options_.log;
   log_options.carried_progress = std::move(carried);
   TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,

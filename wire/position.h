@@ -26,7 +26,7 @@
 #include <string_view>
 
 #include "base/byte_buffer.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "table/record.h"
 
 namespace tickstack::wire {
@@ -71,8 +71,8 @@ class Position {
   bool HasRowsAhead() const;
 
   uint64_t seq_ = 0;
-  uint64_t publication_seq_ = 0;    // Number of the publication that is arriving.
-  StringMap<uint64_t> rows_ahead_;  // By table: taken rows of messages from seq_ on.
+  uint64_t publication_seq_ = 0;  // Number of the publication that is arriving.
+  NameMap<uint64_t> rows_ahead_;  // By table: taken rows of messages from seq_ on.
 };
 
 }  // namespace tickstack::wire

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/file.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "wire/tplog_format.h"
 #include "wire/tplog_totals.h"
 
@@ -65,7 +65,7 @@ class IndexNames {
  private:
   uint32_t first_number_;
   std::vector<std::string> names_;
-  StringMap<uint32_t> numbers_;
+  NameMap<uint32_t> numbers_;
 };
 
 struct IndexDictionary {

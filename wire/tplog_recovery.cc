@@ -72,7 +72,7 @@ class Recovery {
   absl::Status CutLog(uint64_t bytes);
   absl::Status Sync();
   void Add(const IndexBlock& block, const IndexDictionary& names);
-  StringMap<BlockPlace> LastBlocks() const;
+  NameMap<BlockPlace> LastBlocks() const;
 
   const std::string& path_;
   const std::string index_path_;
@@ -278,8 +278,8 @@ void Recovery::Add(const IndexBlock& block, const IndexDictionary& names) {
   }
 }
 
-StringMap<BlockPlace> Recovery::LastBlocks() const {
-  StringMap<BlockPlace> blocks;
+NameMap<BlockPlace> Recovery::LastBlocks() const {
+  NameMap<BlockPlace> blocks;
   for (uint32_t table = 0; table < last_with_rows_.size(); ++table) {
     const BlockPlace& block = last_with_rows_[table];
     if (block.bytes > 0) blocks[out_.names.tables.NameOf(table)] = block;

@@ -29,7 +29,7 @@ struct RecoveredTplog {
 };
 
 struct RecoverOptions {
-  StringMap<TableRows> carried_progress;  // As in TplogOptions.
+  NameMap<TableRows> carried_progress;  // As in TplogOptions.
   // True: keeps bytes that are cut off the log in FILE.cut-OFFSET.
   bool keep_cut = false;
   std::string boot = BootId();

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/string_map.h"
+#include "base/name_map.h"
 
 namespace tickstack::wire {
 
 // Rows by table name.
-using TableRows = StringMap<uint64_t>;
+using TableRows = NameMap<uint64_t>;
 
 // Counts of a log's contents, from its index if there is one, else from its messages.
 struct TplogTotals {
@@ -20,7 +20,7 @@ struct TplogTotals {
 
   // For every feed that numbers its rows (`.u.updn`): its logged rows by table, in this log and, by
   // TplogOptions::carried_progress, in those before it.
-  StringMap<TableRows> feed_rows;
+  NameMap<TableRows> feed_rows;
   // False if messages were indexed after the fact (by a rebuild, or because plain kdb+ appended
   // them): their feeds are not known, so feed_rows may be too low.
   bool feed_progress_known = true;

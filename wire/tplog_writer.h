@@ -27,7 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/machine.h"
-#include "base/string_map.h"
+#include "base/name_map.h"
 #include "wire/tplog_index.h"
 #include "wire/tplog_place.h"
 #include "wire/tplog_state.h"
@@ -49,7 +49,7 @@ struct TplogOptions {
   uint64_t cache_bytes = uint64_t{256} << 20;
   // The feed_rows of the previous day's log, with which the counts of a new log begin. Used only if
   // the log has no messages.
-  StringMap<TableRows> carried_progress;
+  NameMap<TableRows> carried_progress;
   std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
   // Time to wait for a writer that still has the log, such as one that was just killed.
   std::chrono::nanoseconds lock_wait{0};
@@ -85,7 +85,7 @@ BlockPlace PlaceOf(const IndexBlock& block);
 // Describes what Open found and did.
 struct TplogRecovery {
   // For each table with rows in the log, the last block that has some of them.
-  StringMap<BlockPlace> last_blocks;
+  NameMap<BlockPlace> last_blocks;
   bool created = false;              // There was no log.
   bool index_created = false;        // There was no index: the whole log was read and indexed.
   uint64_t messages_indexed = 0;     // Messages that only this Open indexed.

@@ -89,7 +89,7 @@ TEST_F(TplogWriterTest, FindsTheLastBlockOfEachTable) {
     blocks.push_back((*next)->block);
   }
   ASSERT_EQ(blocks.size(), 3u);
-  using Places = StringMap<BlockPlace>;
+  using Places = NameMap<BlockPlace>;
   EXPECT_EQ(found(), (Places{{"trade", PlaceOf(blocks[1])},
                              {"quote", PlaceOf(blocks[2])},
                              {"depth", PlaceOf(blocks[2])}}));

@@ -34,7 +34,7 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 // What a log, its index and its state say.
 struct LogContent {
   TableTexts rows;
-  StringMap<wire::TableRows> feed_rows;
+  NameMap<wire::TableRows> feed_rows;
 };
 
 absl::StatusOr<LogContent> ReadAndRecover(const std::string& path, const std::string& boot) {

@@ -117,8 +117,7 @@ void Oracle::Fail(std::string what) {
   if (failure_.empty()) failure_ = std::move(what);
 }
 
-void Oracle::OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows,
-                            int64_t now_ns) {
+void Oracle::OnAcknowledged(const std::string& feed, const NameMap<int64_t>& rows, int64_t now_ns) {
   for (Feed& each : feeds_) {
     if (each.name != feed || !each.knows) continue;
     bool more = false;

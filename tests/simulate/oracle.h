@@ -41,7 +41,7 @@ class Oracle {
       : options_(options), feeds_(std::move(feeds)), teller_(teller), told_(told) {}
 
   // Records an acknowledgement.
-  void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows, int64_t now_ns);
+  void OnAcknowledged(const std::string& feed, const NameMap<int64_t>& rows, int64_t now_ns);
   // Records whether a feed is asking how many of its rows are logged.
   void OnState(const std::string& feed, bool asks);
   struct PowerCut {

@@ -308,7 +308,7 @@ class PlannedSource final : public feed::Source {
     const std::string* const table = NextTable();
     return table == nullptr ? feed::kNeverDue : plan_.find(*table)->second[next_.at(*table)].due_ns;
   }
-  absl::Status Rewind(const StringMap<int64_t>& rows_done) override {
+  absl::Status Rewind(const NameMap<int64_t>& rows_done) override {
     for (auto& [table, next] : next_) {
       const auto done = rows_done.find(table);
       next = done == rows_done.end() ? 0 : static_cast<size_t>(done->second);

@@ -12,7 +12,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -36,6 +39,7 @@ struct Options {
   bool strict_syncs = false;
   std::string log = "off";
   int report = -1;  // The descriptor for the record of one life.
+  bool other_memory = false;
 };
 
 // What a life's process writes into its pipe.
@@ -57,7 +61,7 @@ std::string FolderOf(uint64_t seed, pid_t parent) {
 
 // Runs a life in a program of its own, so that a crash is a failure like another, and every life
 // begins in the same memory.
-Job Begin(const Options& options, uint64_t seed) {
+Job Begin(const Options& options, uint64_t seed, bool in_other_memory) {
   int ends[2];
   if (::pipe(ends) != 0) std::exit(2);
   const std::string folder = FolderOf(seed, ::getpid());
@@ -71,13 +75,30 @@ Job Begin(const Options& options, uint64_t seed) {
   const std::string numbers[] = {std::to_string(seed), std::to_string(options.days),
                                  std::to_string(ends[1]), std::to_string(options.timeout_s)};
   // Messages have paths, so these are relative and the same in each run.
-  ::execl("/proc/self/exe", "simulate", "--seed", numbers[0].c_str(), "--days", numbers[1].c_str(),
-          "--report", numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",
-          options.log.c_str(), options.strict_syncs ? "--strict-syncs" : nullptr, nullptr);
+  std::vector<const char*> command = {
+      "simulate",         "--seed",    numbers[0].c_str(), "--days", numbers[1].c_str(), "--report",
+      numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",  options.log.c_str()};
+  if (options.strict_syncs) command.push_back("--strict-syncs");
+  if (in_other_memory) command.push_back("--other-memory");
+  command.push_back(nullptr);
+  ::execv("/proc/self/exe", const_cast<char**>(command.data()));
   ::_exit(1);
 }
 
+// Leaves holes of many sizes in the heap, so that what a life allocates lies elsewhere. Libraries
+// do so too: one measures the processor's clock before main(), with as many numbers as it needs.
+void ShiftMemory() {
+  std::minstd_rand random(1);  // NOLINT(cert-msc51-cpp): the same in each run.
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (int i = 0; i < 2000; ++i) blocks.push_back(std::make_unique<char[]>(16 + random() % 4000));
+  for (std::unique_ptr<char[]>& block : blocks) {
+    if (random() % 2 == 0) block.reset();
+  }
+  static const std::vector<std::unique_ptr<char[]>> kept = std::move(blocks);
+}
+
 int LiveAndReport(const Options& options) {
+  if (options.other_memory) ShiftMemory();
   ::alarm(static_cast<unsigned>(options.timeout_s));
   const LifeReport report = Live(options.seed, options.days, "disk", options.strict_syncs);
   Record record{report.trace, report.rows, report.deaths, report.power_cuts, {}};
@@ -137,8 +158,9 @@ int Run(const Options& options, const char* program) {
   while (more() || !jobs.empty()) {
     while (more() && jobs.size() < static_cast<size_t>(options.jobs)) {
       const uint64_t number = options.twice ? started / 2 : started;
+      const bool is_second = options.twice && started % 2 == 1;
       ++started;
-      jobs.push_back(Begin(options, options.seed + number));
+      jobs.push_back(Begin(options, options.seed + number, is_second));
     }
     std::vector<pollfd> waits;
     for (const Job& job : jobs) waits.push_back({job.pipe, POLLIN, 0});
@@ -186,11 +208,13 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "lives at once")->check(CLI::Range(1, 256));
   app.add_option("--log", options.log, "write the processes' log: debug, info, warn or error");
   app.add_option("--report", options.report)->group("");
+  app.add_flag("--other-memory", options.other_memory)->group("");
   app.add_option("--timeout", options.timeout_s, "real time in s after which a life has hung");
   app.add_flag("--until-failure", options.until_failure, "end with the first life that fails");
   app.add_flag("--strict-syncs", options.strict_syncs,
                "a power cut may not take what was acknowledged, even if a sync had failed before");
-  app.add_flag("--twice", options.twice, "run each life twice, and compare");
+  app.add_flag("--twice", options.twice,
+               "run each life twice, the second time in other memory, and compare");
   CLI11_PARSE(app, argc, argv);
   if (app.count("--seed") == 0) {
     options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
