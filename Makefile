@@ -41,7 +41,7 @@ help:
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-s3       an archive in a real S3 service, versitygw, which Go builds into a throw-away folder"
 	@echo "make test-spark    Spark reads an export, in a throw-away environment"
-	@echo "make test-browser  report, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
+	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
 	@echo "make bench         every benchmark"
@@ -142,6 +142,7 @@ test-s3: build
 
 test-browser: build deps-browser
 	tests/browser/report_test.py --program $(PROGRAM)
+	tests/browser/queries_page_test.py --program $(PROGRAM)
 	tests/browser/http_test.py --program $(PROGRAM)
 	tests/browser/live_test.py --program $(PROGRAM)
 	tests/browser/console_test.py --program $(PROGRAM)

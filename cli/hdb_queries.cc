@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "cli/hdb_generate.h"
+#include "cli/queries_page.h"
 #include "cli/query_output.h"
 #include "disk/database.h"
 #include "hdb/query_suite/history_clients.h"
@@ -40,11 +41,6 @@ constexpr int kQueriesWrongUsage = 2;
 constexpr int64_t kWeekdaysOfYear = 261;
 constexpr auto kReadyInterval = 20ms;
 constexpr std::string_view kHdbName = "hdb";
-
-struct QueriesTables {
-  std::vector<suite::HistoryRound> rounds;
-  std::vector<std::string> directories;
-};
 
 // Returns the queries that were chosen, all by default.
 absl::StatusOr<std::vector<const suite::HistoryQuery*>> ChosenQueries(
@@ -139,17 +135,17 @@ absl::StatusOr<suite::DatabaseFacts> HistoryHdb::Facts() const {
 class HistoryRun {
  public:
   HistoryRun(const HdbQueriesOptions& options, bench::CacheDrop drop, const HistoryHdb& server,
-             const disk::Database& database, QueriesTables& tables)
-      : options_(options), drop_(drop), server_(server), files_(database), tables_(tables) {
-    for (const auto& segment : files_.segments()) tables_.directories.push_back(segment.path);
+             const disk::Database& database, QueriesRun& measured)
+      : options_(options), drop_(drop), server_(server), files_(database), measured_(measured) {
+    for (const auto& segment : files_.segments()) measured_.directories.push_back(segment.path);
   }
 
   absl::Status RunAll(const std::vector<const suite::HistoryQuery*>& queries) {
     TS_ASSIGN_OR_RETURN(on_memory_, files_.OnMemory());
-    TS_ASSIGN_OR_RETURN(facts_, server_.Facts());
-    fmt::print(stderr, "{} days from {} to {}, {} symbols\n", facts_.dates.size(),
-               FormatDate(facts_.dates.front()), FormatDate(facts_.dates.back()),
-               facts_.symbols.size());
+    TS_ASSIGN_OR_RETURN(measured_.facts, server_.Facts());
+    fmt::print(stderr, "{} days from {} to {}, {} symbols\n", measured_.facts.dates.size(),
+               FormatDate(measured_.facts.dates.front()), FormatDate(measured_.facts.dates.back()),
+               measured_.facts.symbols.size());
     for (const suite::HistoryQuery* query : queries) TS_RETURN_IF_ERROR(RunQuery(*query));
     return absl::OkStatus();
   }
@@ -165,9 +161,8 @@ class HistoryRun {
   const bench::CacheDrop drop_;
   const HistoryHdb& server_;
   suite::PartitionFiles files_;
-  QueriesTables& tables_;
+  QueriesRun& measured_;
   bool on_memory_ = false;
-  suite::DatabaseFacts facts_;
   std::vector<Value> answers_;  // By client, for the current query.
 };
 
@@ -176,12 +171,13 @@ absl::Status HistoryRun::RunQuery(const suite::HistoryQuery& query) {
   answers_.assign(most, Value::Error(""));
   std::vector<std::string> texts;
   for (size_t client = 0; client < most; ++client) {
-    texts.push_back(suite::TextOf(query, suite::SubjectOf(query, facts_, options_.seed, client)));
+    texts.push_back(
+        suite::TextOf(query, suite::SubjectOf(query, measured_.facts, options_.seed, client)));
   }
-  if (!query.overlap && most > suite::DistinctSubjects(query, facts_)) {
+  if (!query.overlap && most > suite::DistinctSubjects(query, measured_.facts)) {
     fmt::print(stderr,
                "{}: the database has days and symbols for {} clients; more of them overlap\n",
-               query.name, suite::DistinctSubjects(query, facts_));
+               query.name, suite::DistinctSubjects(query, measured_.facts));
   }
   for (const size_t count : options_.clients) {
     TS_ASSIGN_OR_RETURN(const std::unique_ptr<suite::HistoryClients> clients,
@@ -206,7 +202,8 @@ absl::Status HistoryRun::RunRound(suite::HistoryClients& clients,
                                   suite::HistoryRound round) {
   if (round.cold) {
     TS_RETURN_IF_ERROR(server_.Reload());
-    TS_RETURN_IF_ERROR(files_.Drop(drop_).status());
+    TS_ASSIGN_OR_RETURN(const bench::CacheDrop dropped, files_.Drop(drop_));
+    measured_.drop = bench::NameOf(dropped);
   }
   round.on_memory = on_memory_;
   TS_ASSIGN_OR_RETURN(suite::PartitionFiles::Cached cached, files_.CachedBytes());
@@ -220,7 +217,7 @@ absl::Status HistoryRun::RunRound(suite::HistoryClients& clients,
   round.cached_after = std::move(cached.bytes);
   round.rows = answers_.front().count();
   Report(round);
-  tables_.rounds.push_back(std::move(round));
+  measured_.rounds.push_back(std::move(round));
   return absl::OkStatus();
 }
 
@@ -238,7 +235,7 @@ absl::Status HistoryRun::WriteAnswers(const suite::HistoryQuery& query,
                                       std::span<const std::string> texts) {
   TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(options_.answers));
   for (size_t client = 0; client < texts.size(); ++client) {
-    const suite::Subject subject = suite::SubjectOf(query, facts_, options_.seed, client);
+    const suite::Subject subject = suite::SubjectOf(query, measured_.facts, options_.seed, client);
     const nlohmann::ordered_json json = {
         {"query", query.name},          {"client", client + 1},
         {"q", texts[client]},           {"from", FormatDate(subject.from)},
@@ -289,7 +286,7 @@ absl::Status CheckOutputs(const HdbQueriesOptions& options) {
 
 absl::Status RunQueries(const HdbQueriesOptions& options, bench::CacheDrop drop,
                         const std::vector<const suite::HistoryQuery*>& queries,
-                        QueriesTables& tables) {
+                        QueriesRun& measured) {
   TS_RETURN_IF_ERROR(CheckOutputs(options));
   TS_RETURN_IF_ERROR(MakeDatabase(options));
   const bench::HeldSignals signals;
@@ -301,7 +298,7 @@ absl::Status RunQueries(const HdbQueriesOptions& options, bench::CacheDrop drop,
                       bench::ScratchDirectory::In(std::filesystem::temp_directory_path().string()));
   HistoryHdb server(root, scratch.path() + "/hdb", signals);
   TS_RETURN_IF_ERROR(server.Start(options.query_threads));
-  HistoryRun run(options, drop, server, *database, tables);
+  HistoryRun run(options, drop, server, *database, measured);
   return run.RunAll(queries);
 }
 
@@ -310,21 +307,25 @@ absl::Status WriteText(const std::string& path, const std::string& text) {
   return file.WriteAt(0, std::as_bytes(std::span(text)));
 }
 
-// Prints the tables, which may be of a run that failed, and writes them to the directory.
-absl::Status PrintTables(const HdbQueriesOptions& options, const QueriesTables& tables) {
-  const std::string rounds = RoundsPsv(tables.rounds);
+// Prints the tables, which may be of a run that failed, and writes them and the page to the
+// directory.
+absl::Status PrintTables(const HdbQueriesOptions& options, const QueriesRun& measured) {
+  const std::string rounds = suite::RoundsPsv(measured.rounds);
   fmt::print("{}", rounds);
   std::string spread;
-  if (tables.directories.size() > 1) {
-    spread = SpreadPsv(tables.rounds, tables.directories);
+  if (measured.directories.size() > 1) {
+    spread = suite::SpreadPsv(measured.rounds, measured.directories);
     fmt::print("\n{}", spread);
   }
-  for (const suite::HistoryRound& round : tables.rounds) {
+  for (const suite::HistoryRound& round : measured.rounds) {
     const std::string warning = suite::WarningOf(round);
     if (!warning.empty()) fmt::print(stderr, "warning: {}\n", warning);
   }
   if (options.results.empty()) return absl::OkStatus();
   TS_RETURN_IF_ERROR(WriteText(options.results + "/queries.psv", rounds));
+  const std::string page = options.results + "/queries.html";
+  TS_RETURN_IF_ERROR(WriteText(page, QueriesPage(measured)));
+  fmt::print(stderr, "{}\n", page);
   if (spread.empty()) return absl::OkStatus();
   return WriteText(options.results + "/directories.psv", spread);
 }
@@ -373,7 +374,7 @@ void AddHdbQueriesOptions(CLI::App& command, HdbQueriesOptions& options) {
       .add_option("--query-threads", options.query_threads,
                   "Query threads of the hdb (default: the hdb's)")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--results", options.results, "Directory for the tables as files");
+  command.add_option("--results", options.results, "Directory for the tables and a page of them");
   command.add_option("--answers", options.answers,
                      "File for every client's question and answer, one JSON object per line");
   command.add_flag("--list", options.list, "Print the definitions of the queries and exit");
@@ -401,10 +402,16 @@ int RunHdbQueries(const HdbQueriesOptions& options) {
   }
   const absl::StatusOr<bench::CacheDrop> drop = bench::ParseCacheDrop(options.drop);
   if (!drop.ok()) return QueriesFailed(drop.status(), kQueriesWrongUsage);
-  QueriesTables tables;
-  absl::Status status = RunQueries(options, *drop, *queries, tables);
-  if (!tables.rounds.empty()) {
-    const absl::Status written = PrintTables(options, tables);
+  QueriesRun measured{.database = options.directory,
+                      .begin = FormatTimestamp(SystemClock::Instance().NowNs()).substr(0, 19),
+                      .queries = *queries,
+                      .seed = options.seed,
+                      .seconds = options.seconds,
+                      .query_threads = options.query_threads};
+  absl::Status status = RunQueries(options, *drop, *queries, measured);
+  if (!measured.rounds.empty()) {
+    if (!status.ok()) measured.failure = Message(status);
+    const absl::Status written = PrintTables(options, measured);
     if (status.ok()) status = written;
   }
   return status.ok() ? 0 : QueriesFailed(status, 1);

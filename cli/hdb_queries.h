@@ -22,7 +22,7 @@ struct HdbQueriesOptions {
   uint64_t seed = 1;
   std::string drop = "auto";
   int query_threads = 0;  // The hdb's; 0: its default.
-  std::string results;    // Directory for the tables as files; "": none.
+  std::string results;    // Directory for the tables as files and a page; "": none.
   std::string answers;    // File for the answers as JSON lines; "": none.
   bool list = false;      // Print the definitions of the queries instead.
   // How to generate a database, if it has no days yet.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Takes the pictures in docs/pictures/: a load test's report, the live page of a stack's monitor, and the query
-console. `make pictures` runs it.
+"""Takes the pictures in docs/pictures/: a load test's report, the page of `hdb queries`, the live page of a stack's
+monitor, and the query console. `make pictures` runs it.
 
     pictures.py --program build/release/cli/tickstack [--run DIR] [--out docs/pictures]
 """
@@ -64,6 +64,9 @@ rate = 4000
 seconds = 10
 start = true
 """
+QUERIES_PICTURES = {
+    "queries-light": {"width": 1100, "shown": 1400},
+}
 TABLE = "select trades:count i, last price, vwap:size wavg price, volume:sum size by sym from trade"
 CHART = "select time, sym, price from trade where sym in 3#distinct sym"
 
@@ -131,6 +134,20 @@ def take_live(program, browser, out):
             running.destroy()
 
 
+def take_queries(program, browser, out):
+    """Takes pictures of the page of a run over two small years in two directories."""
+    with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder:
+        root = pathlib.Path(folder)
+        for name in ("years", "disk0", "disk1"):
+            (root / name).mkdir()
+        (root / "years/par.txt").write_text(f"{root}/disk0\n{root}/disk1\n", encoding="utf-8")
+        for arguments in (["generate", "years", "--days", "522", "--quotes", "2000", "--symbols", "300"],
+                          ["queries", "years", "--drop", "files", "--seconds", "0.5", "--results", "results"]):
+            subprocess.run([program, "hdb", *arguments], cwd=root, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name, settings in QUERIES_PICTURES.items():
+            take(browser, (root / "results/queries.html").as_uri(), out, name, **settings)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--run", type=pathlib.Path, default=ROOT / "tests/data/loadtest_run")
@@ -140,9 +157,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder, Browser() as browser:
         run = pathlib.Path(folder) / "run"
         shutil.copytree(arguments.run, run)
-        subprocess.run([stack.PROGRAM, "report", str(run)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([stack.PROGRAM, "report", str(run)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for name, settings in PICTURES.items():
             take(browser, (run / "report.html").as_uri(), arguments.out, name, **settings)
+        take_queries(stack.PROGRAM, browser, arguments.out)
         take_live(stack.PROGRAM, browser, arguments.out)
         take_consoles(browser, stack.PROGRAM, arguments.out)
 

@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tests.support.chromium import Browser  # noqa: E402
+from tests.support.chromium import TOO_WIDE, Browser  # noqa: E402
 
 PROGRAM = None
 EVIL = "</script><img src=x onerror=fail()>"
@@ -38,12 +38,6 @@ CANVAS = """(() => {
   }
   return {drawn, darkest, lightest};
 })()"""
-
-# Boxes that reach beyond the page's right edge, except those in a scrolling box.
-TOO_WIDE = """[...document.querySelectorAll('main *')]
-  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-  .filter(e => !e.closest('.scroll') && e.getClientRects().length)
-  .map(e => e.outerHTML.slice(0, 80))"""
 
 
 def make_run(folder, *flags):

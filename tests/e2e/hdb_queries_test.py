@@ -7,6 +7,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
@@ -169,9 +170,23 @@ class HdbQueriesTest(stack.StackTest):
         self.assertEqual(rounds + "\n", (results / "queries.psv").read_text())
         self.assertEqual(spread, (results / "directories.psv").read_text())
         self.check_tables(rounds.splitlines(), spread.splitlines())
+        self.check_page((results / "queries.html").read_text(), rounds.splitlines()[1:])
         again = self.queries("--results", str(results))
         self.assertEqual(1, again.returncode)
         self.assertIn(f"{results}/queries.psv: has results of an earlier run", again.stderr)
+
+    def check_page(self, page, rounds):
+        """Checks that the page has every query's definition, and a row for each line of the table."""
+        self.assertIn(f"{len(QUERIES)} queries of {DAYS} days", page)
+        for name in QUERIES:
+            self.assertIn(f"<h3>{name}</h3>", page)
+        rows = re.findall(r'<tr><th scope="row">(\d+) (cold|warm)</th>(.*)</tr>', page)
+        self.assertEqual([line.split("|")[1:3] for line in rounds], [[clients, phase] for clients, phase, _ in rows])
+        for line, (_, _, cells) in zip(rounds, rows):
+            answers, rows_of_answer, served_by = (line.split("|")[i] for i in (3, 4, 13))
+            values = re.findall("<td>([^<]*)</td>", cells)
+            self.assertEqual([answers, rows_of_answer, served_by],
+                             [values[i].replace(",", "") for i in (3, 5, 8)], line)
 
     def check_answers(self, asked):
         self.assertEqual([(name, client + 1) for name in QUERIES for client in range(CLIENTS)],
