@@ -110,6 +110,18 @@ std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_byte
     const size_t allocated = WithHeader(new_bytes);
     CountBlock(allocated);
     if (allocated <= HeaderOf(block).bytes) return block;
+    // The system would clear pages for the new half, which costs as much as copying the old one. If
+    // growing took no kept blocks, a buffer that grows, ends and is made anew would leave one more
+    // each time.
+    if (used_bytes <= new_bytes / 2) {
+      const BlockCache::Block kept = Kept().Take(allocated);
+      if (kept.memory != nullptr) {
+        std::byte* const grown = Begin(kept.memory, nullptr, kept.bytes);
+        std::memcpy(grown, block, used_bytes);
+        FreeLargeBlock(block);
+        return grown;
+      }
+    }
     void* const moved = std::realloc(block - kBlockHeaderBytes, allocated);
     return Begin(WithHugePages(moved, allocated), nullptr, allocated);
   }

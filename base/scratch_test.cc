@@ -6,9 +6,11 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "base/byte_buffer.h"
+#include "base/kept_blocks.h"
 #include "base/status.h"
 
 namespace tickstack {
@@ -114,6 +116,27 @@ TEST(Scratch, KeepsTheBytesOfABufferThatGrowsAcrossEveryBoundary) {
       }
     }
   }
+}
+
+// As a reader of log after log: its buffer begins at some size, doubles a few times, and ends.
+TEST(Scratch, BuffersThatGrowLeaveNoMoreBlocksEachTime) {
+  FreeKeptBlocks();
+  std::minstd_rand random(7);
+  size_t after_some = 0;
+  for (int round = 0; round < 1'000; ++round) {
+    ByteBuffer buffer;
+    const size_t bytes = kLargeBlockBytes + random() % kLargeBlockBytes;
+    buffer.resize(bytes);
+    buffer.data()[0] = buffer.data()[bytes - 1] = static_cast<std::byte>(round);
+    for (const size_t factor : {2, 4}) buffer.resize(factor * bytes);
+    ASSERT_EQ(buffer.data()[0], static_cast<std::byte>(round));
+    ASSERT_EQ(buffer.data()[bytes - 1], static_cast<std::byte>(round));
+    buffer = {};
+    if (round == 100) after_some = KeptBlockBytes();
+  }
+  EXPECT_GT(after_some, 0u);
+  EXPECT_LE(KeptBlockBytes(), 2 * after_some);
+  FreeKeptBlocks();
 }
 
 TEST(Scratch, FreesABlockOnAnotherThreadAfterItsScope) {

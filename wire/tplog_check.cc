@@ -122,6 +122,7 @@ absl::Status Check::CheckIndexed() {
 absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
                                        const IndexDictionary& names) {
   const IndexBlock& block = record.block;
+  block_bytes_.clear();
   block_bytes_.resize(block.bytes);
   TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block.offset, block_bytes_.span()));
   block_bytes_.resize(got);

@@ -121,6 +121,7 @@ absl::Status TplogReader::State::CheckPlace() const {
 // a system call each. False if they differ from what the index says.
 absl::StatusOr<bool> TplogReader::State::LoadBlock() {
   if (!HasBlockInWindow()) {
+    window_.clear();
     window_.resize(
         std::min(std::max<uint64_t>(block_.bytes, kReadWindowBytes), log_bytes_ - block_.offset));
     window_offset_ = block_.offset;

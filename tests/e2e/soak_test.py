@@ -30,9 +30,8 @@ FEED = "feed@sim.march2020.8000.1"  # The feed's rows are numbered under this na
 FIRST_DAY = datetime.date(2020, 2, 27)  # A leap day follows.
 TABLES = ("quote", "trade")
 MIB = 1 << 20
-# What the second half of the days may need more than the first. A heap keeps up to 64 MiB of freed memory, and is
-# trimmed when it has grown by 128 MiB (base/heap.h, base/heap_trimmer.h).
-SLACK, SLACK_BYTES, SLACK_COUNT = 1.10, 192 * MIB, 32
+# What the second half of the days may need more than the first. A heap keeps up to 64 MiB of freed memory (base/heap.h).
+SLACK, SLACK_BYTES, SLACK_COUNT = 1.10, 64 * MIB, 32
 
 CONFIG = """
 [tickerplant]
