@@ -128,7 +128,7 @@ TEST(Scratch, BuffersThatGrowLeaveNoMoreBlocksEachTime) {
     const size_t bytes = kLargeBlockBytes + random() % kLargeBlockBytes;
     buffer.resize(bytes);
     buffer.data()[0] = buffer.data()[bytes - 1] = static_cast<std::byte>(round);
-    for (const size_t factor : {2, 4}) buffer.resize(factor * bytes);
+    for (size_t grown = 2 * bytes; grown <= 4 * bytes; grown *= 2) buffer.resize(grown);
     ASSERT_EQ(buffer.data()[0], static_cast<std::byte>(round));
     ASSERT_EQ(buffer.data()[bytes - 1], static_cast<std::byte>(round));
     buffer = {};

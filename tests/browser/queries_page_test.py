@@ -18,7 +18,7 @@ from tests.support.chromium import TOO_WIDE, Browser  # noqa: E402
 
 PROGRAM = None
 
-# Of each bar: whether it and its mark can be seen and lie inside, and how far right its mark is, from 0 to 1.
+# Says of each bar whether it and its mark can be seen and lie inside, and how far right its mark is, from 0 to 1.
 BARS = """[...document.querySelectorAll('.range')].map(box => {
   const [outer, bar, mark] = [box, box.querySelector('i'), box.querySelector('b')].map(e => e.getBoundingClientRect());
   const inside = r => r.width >= 1 && r.height >= 4 && r.left >= outer.left - 1 && r.right <= outer.right + 3;
