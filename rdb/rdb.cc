@@ -311,7 +311,9 @@ std::vector<std::shared_ptr<const Table>> Rdb::AllTables() const {
   for (const EndedDay& day : kept_) {
     tables.insert(tables.end(), day.tables.begin(), day.tables.end());
   }
-  for (const auto& [name, table] : tables_) tables.push_back(table);
+  for (const auto& [name, table] : tables_) {
+    if (std::ranges::find(tables, table) == tables.end()) tables.push_back(table);
+  }
   return tables;
 }
 
@@ -511,6 +513,8 @@ std::optional<Snapshot> Rdb::FindTable(std::string_view name) const {
     const Schema& schema = at->second->schema();
     for (const EndedDay& day : kept_) {
       for (const std::shared_ptr<const Table>& table : day.tables) {
+        // A day is kept before its tables are replaced: until then, they are the current ones, too.
+        if (table == at->second) continue;
         if (table->schema() == schema && CanFollow(schema)) tables.push_back(table);
       }
     }

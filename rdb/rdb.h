@@ -147,7 +147,8 @@ class Rdb final : public wire::SubscribedState {
   // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
   // a kept day only if its keys contain a time, so that no key occurs twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
-  // Returns the tables of ended days that are still kept, in order of date, then those of today.
+  // Returns the tables of ended days that are still kept, in order of date, then those of today;
+  // each once.
   std::vector<std::shared_ptr<const Table>> AllTables() const;
   // Drops the tables of a kept day, which are in the database now. Later queries do not see them
   // here.

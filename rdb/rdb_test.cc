@@ -202,6 +202,34 @@ TEST_F(RdbTest, EmptiesItsTablesAtTheEndOfTheDayAndKeepsOldSnapshots) {
   EXPECT_EQ(rdb_.counters().days_ended, 1u);
 }
 
+// A query may come at any moment of a day's end.
+TEST_F(RdbTest, HasEachRowOnceWhileADayEnds) {
+  class Keeper final : public DayKeeper {
+   public:
+    explicit Keeper(const Rdb& rdb) : rdb_(rdb) {}
+    void OnDayEnded(EndedDay /*day*/) override {
+      rows = rdb_.FindTable("trade")->rows();
+      tables = rdb_.AllTables().size();
+    }
+    void OnReplayDone(const std::string& /*log_path*/, std::vector<Schema> /*schemas*/) override {}
+
+    size_t rows = 0, tables = 0;
+
+   private:
+    const Rdb& rdb_;
+  };
+  Keeper keeper(rdb_);
+  rdb_.KeepDays(&keeper);
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({1, 2, 3})));
+  rdb_.OnLive(Body(Value::List({Value::Symbol(".u.end"), Value::Date(999)})));
+  EXPECT_EQ(keeper.rows, 3u);
+  EXPECT_EQ(keeper.tables, 1u);
+  rdb_.OnLive(Upd("trade", Columns({4})));
+  EXPECT_EQ(Rows("trade"), 4u);
+  EXPECT_EQ(rdb_.AllTables().size(), 2u);
+}
+
 TEST_F(RdbTest, KeepsATableWhoseSchemaIsAnnouncedAgainAndEmptiesAChangedOne) {
   Announce();
   rdb_.OnLive(Upd("trade", Columns({1})));
