@@ -40,7 +40,7 @@ help:
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-s3       an archive in a real S3 service, versitygw, which Go builds into a throw-away folder"
-	@echo "make test-spark    Spark reads an export, in a throw-away environment"
+	@echo "make test-spark    Spark reads an export, and answers the queries of hdb queries, in a throw-away environment"
 	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
