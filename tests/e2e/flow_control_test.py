@@ -6,6 +6,7 @@ TICKSTACK_UNPACED_SECONDS is the length of the run of an unpaced feed (default: 
 disk, and takes several seconds, because the rdb has to catch up. The rdb needs the memory of 10 s of rows, some 5 GB.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
 from tests.support.kdb_ipc import ASYNC, RESPONSE, SYNC, Closed, decode, encode, message  # noqa: E402
+from tests.support.moved_clock import MovedClock  # noqa: E402
 
 UNPACED_SECONDS = float(os.environ.get("TICKSTACK_UNPACED_SECONDS", "2"))
 DAY_SECONDS = min(10, UNPACED_SECONDS / 2)  # At a day's end the rdb drops its rows, so that memory suffices.
@@ -154,7 +156,11 @@ class FlowControlTest(stack.StackTest):
         return rows
 
     def test_an_unpaced_feed_and_a_cold_rdb_have_the_same_rows(self):
-        running = self.start_stack("[tickerplant]\n[[rdb]]\n", "--date", "2020.03.09")
+        clock = MovedClock(self.folder)
+        self.addCleanup(clock.remove)
+        noon = datetime.datetime(2020, 3, 9, 12)
+        clock.set(noon)
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n")
         stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
         plant = running.pid("tickerplant")
         before = stack.rss_bytes(plant)
@@ -166,7 +172,7 @@ class FlowControlTest(stack.StackTest):
             stats = running.ask("tickerplant", ".u.stats[]")
             most, most_behind = max(most, stack.rss_bytes(plant)), max(most_behind, stats["behind_rows"])
             if seconds >= days * DAY_SECONDS:
-                running.ask("tickerplant", ".u.end[]")
+                clock.set(noon + datetime.timedelta(days))
                 days += 1
         feed.send_signal(signal.SIGTERM)
         self.assertEqual(0, feed.wait(120))
@@ -286,7 +292,11 @@ class FlowControlTest(stack.StackTest):
 
     def test_an_unpaced_feed_waits_for_an_rdb_that_is_behind(self):
         rows, window = 4_000_000, 1_000_000
-        running = self.start_stack("[tickerplant]\n[[rdb]]\n", "--date", "2020.03.09")
+        clock = MovedClock(self.folder)
+        self.addCleanup(clock.remove)
+        noon = datetime.datetime(2020, 3, 9, 12)
+        clock.set(noon)
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n")
         stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
         rdb = running.pid("rdb")
         os.kill(rdb, signal.SIGSTOP)
