@@ -211,7 +211,7 @@ class TimeAxis {
   // Returns how far right a time is, from 0 to 100.
   double PercentOf(int64_t ns) const {
     const double decades = std::log10(static_cast<double>(std::max<int64_t>(1, ns))) - first_;
-    return std::clamp(100 * decades / decades_(), 0.0, 100.0);
+    return std::clamp(100 * decades / Decades(), 0.0, 100.0);
   }
 
   // Returns at most three powers of ten, to stand above the bars.
@@ -235,7 +235,7 @@ class TimeAxis {
   }
 
  private:
-  double decades_() const { return last_ - first_; }
+  double Decades() const { return last_ - first_; }
 
   // `100 us`, for 5.
   static std::string UnitText(int decade) {

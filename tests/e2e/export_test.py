@@ -15,6 +15,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
+from tests.support.kdb_bytes import enum, names, vector  # noqa: E402
 
 SPARK = "--spark" in sys.argv and sys.argv.pop(sys.argv.index("--spark"))
 if SPARK:
@@ -49,22 +50,6 @@ GOLDEN_NS = {"p": [434_367_000_000_000_001 + UNIX_NS, None, UNIX_NS - 1, None],
 GOLDEN_MS = {"u": [34_200_000, None, 86_340_000, None], "v": [34_201_000, None, 86_399_000, None],
              "t": [34_200_001, None, 86_399_999, None]}
 GOLDEN_NUMBERS = {"u": [570, None, 1439, None], "v": [34_201, None, 86_399, None], "t": GOLDEN_MS["t"]}
-
-
-def names(*texts):
-    return b"\xff\x01\x0b\0" + struct.pack("<i", len(texts)) + b"".join(text + b"\0" for text in texts)
-
-
-def vector(kind, form, values):
-    return b"\xfe\x20" + bytes([kind]) + bytes(5) + struct.pack(f"<q{len(values)}{form}", len(values), *values)
-
-
-def enum(positions):
-    page = bytearray(4096)
-    page[0:2], page[16:19] = b"\xfd\x20", b"sym"
-    page[4080:4084] = b"\xfd\0\x14\0"
-    page[4088:4096] = struct.pack("<q", len(positions))
-    return bytes(page) + struct.pack(f"<{len(positions)}q", *positions)
 
 
 def texts(values):

@@ -9,13 +9,13 @@ import pathlib
 import random
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import stack  # noqa: E402
+from tests.support.kdb_bytes import enum, names, vector  # noqa: E402
 
 EXAMPLE = stack.ROOT / "examples/spark/history_queries.py"
 # A master, and two workers with one core each: three processes besides the driver's.
@@ -26,27 +26,11 @@ MINUTE_NS = 60 * SECOND_NS
 DAY, MIDNIGHT_NS = "2024.01.02", 8767 * 24 * 60 * MINUTE_NS  # ns since 2000.
 
 
-def names(*texts):
-    return b"\xff\x01\x0b\0" + struct.pack("<i", len(texts)) + b"".join(text.encode() + b"\0" for text in texts)
-
-
-def vector(kind, form, values):
-    return b"\xfe\x20" + bytes([kind]) + bytes(5) + struct.pack(f"<q{len(values)}{form}", len(values), *values)
-
-
-def enum(positions):
-    page = bytearray(4096)
-    page[0:2], page[16:19] = b"\xfd\x20", b"sym"
-    page[4080:4084] = b"\xfd\0\x14\0"
-    page[4088:4096] = struct.pack("<q", len(positions))
-    return bytes(page) + struct.pack(f"<{len(positions)}q", *positions)
-
-
 def write_table(directory, columns):
     directory.mkdir(parents=True)
     for name, content in columns.items():
         (directory / name).write_bytes(content)
-    (directory / ".d").write_bytes(names(*columns))
+    (directory / ".d").write_bytes(names(*(name.encode() for name in columns)))
 
 
 def changed(value):
@@ -134,7 +118,7 @@ class SparkSuiteTest(stack.StackTest):
         prices = [rng.randrange(100, 900) / 8 for _ in range(rows)]
         bid_sizes, ask_sizes, sizes = ([rng.randrange(1, 50) * 100 for _ in range(rows)] for _ in range(3))
         database.mkdir()
-        (database / "sym").write_bytes(names("A", "B"))
+        (database / "sym").write_bytes(names(b"A", b"B"))
         common = {"sym": enum([0] * len(times) + [1] * len(times)), "time": vector(12, "q", stamps)}
         write_table(database / DAY / "quote", common | {
             "bid": vector(9, "d", bids), "ask": vector(9, "d", asks), "bsize": vector(6, "i", bid_sizes),
