@@ -97,6 +97,7 @@ std::vector<std::string> WatchedOf(const StackConfig& config) {
   };
   for (const feed::FeedOptions& feed : config.feeds) add("feed", feed);
   if (config.tickerplant) add("tickerplant", *config.tickerplant);
+  for (const tickerplant::ChainedOptions& chained : config.chained) add("chained", chained);
   for (const rdb::RdbMainOptions& rdb : config.rdbs) add("rdb", rdb);
   if (config.aggengine) add("aggengine", *config.aggengine);
   if (config.hdb) add("hdb", *config.hdb);

@@ -78,8 +78,8 @@ class StackProcess {
 };
 
 // The order in which processes stop: first new rows end, then the last sample, the last bars, the
-// publication of staged rows, and finally their readers.
-enum class StopRank { kFeed, kMonitor, kAggEngine, kTickerplant, kRdb, kHdb };
+// publication of staged rows, that of chained tickerplants, and finally their readers.
+enum class StopRank { kFeed, kMonitor, kAggEngine, kTickerplant, kChained, kRdb, kHdb };
 
 // A row of the table.
 struct ProcessKind {
@@ -222,6 +222,13 @@ constexpr ProcessKind Row(std::string_view role, std::string_view help, int defa
   using Kind = internal::KindOf<kMember, kHooks>;
   return {role,           help,       default_port,     stop_rank,     may_end,   Kind::Metrics,
           Kind::kSeveral, Kind::Read, Kind::AddDefault, Kind::KeepOne, Kind::Find};
+}
+
+// A row of a kind that runs another kind's program.
+template <auto kMember, const auto& kHooks>
+constexpr ProcessKind Variant(std::string_view role, std::string_view help, int default_port,
+                              StopRank stop_rank) {
+  return Row<kMember, kHooks>(role, help, default_port, stop_rank);
 }
 
 }  // namespace tickstack::cli

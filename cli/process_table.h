@@ -8,6 +8,9 @@
 //   CMakeLists.txt          the folder ROLE/ and the file cli/ROLE_process.cc
 //   tests/layers_test.py    which folders are processes
 //
+// `Variant` is the row of a kind that runs another kind's program. It has no folder, and its hooks
+// are in the other kind's cli/ROLE_process.cc.
+//
 // A new process is its folder, its cli/ROLE_process.cc, and here its options, hooks and row.
 
 #include <optional>
@@ -45,6 +48,7 @@ struct StackConfig {
   std::vector<std::string> warnings;     // `file:line: key: what`: suspicious, but not an error.
 
   std::optional<tickerplant::TickerplantMainOptions> tickerplant;
+  std::vector<tickerplant::ChainedOptions> chained;
   std::vector<rdb::RdbMainOptions> rdbs;
   std::vector<feed::FeedOptions> feeds;
   std::optional<hdb::HdbMainOptions> hdb;
@@ -53,6 +57,7 @@ struct StackConfig {
 };
 
 extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
+extern const ProcessHooks<tickerplant::ChainedOptions> kChainedHooks;
 extern const ProcessHooks<rdb::RdbMainOptions> kRdbHooks;
 extern const ProcessHooks<feed::FeedOptions> kFeedHooks;
 extern const ProcessHooks<hdb::HdbMainOptions> kHdbHooks;
@@ -65,6 +70,9 @@ inline constexpr ProcessKind kProcesses[] = {
     Row<&StackConfig::tickerplant, kTickerplantHooks>("tickerplant",
         "Receive updates, log them, and publish them to subscribers in batches",
         5010, StopRank::kTickerplant),
+    Variant<&StackConfig::chained, kChainedHooks>("chained",
+        "Copy another tickerplant's rows, all or some of them, and publish them to subscribers",
+        5020, StopRank::kChained),
     Row<&StackConfig::rdbs, kRdbHooks>("rdb",
         "Receive today's rows from a tickerplant, keep them in memory, and answer queries",
         5011, StopRank::kRdb),

@@ -38,6 +38,52 @@ TEST(StackConfig, HasWhatTheFileHasAndDefaultsForTheRest) {
   EXPECT_TRUE(config.restart);
 }
 
+TEST(StackConfig, AChainedTickerplantCopiesTheOneOfTheFile) {
+  const StackConfig config = Parsed(R"(
+[tickerplant]
+name = "tp"
+[[chained]]
+[[chained]]
+name = "desk"
+upstream = "far:5010"
+tables = ["quote"]
+symbols = ["AIG", "IBM"]
+batch_ms = 0
+poll_ms = 0.5
+log_name = "d"
+)");
+  ASSERT_EQ(config.chained.size(), 2u);
+  const tickerplant::ChainedOptions& all = config.chained[0];
+  EXPECT_EQ(all.upstream, "tp");
+  EXPECT_EQ(all.name, "chained");
+  EXPECT_EQ(all.log_name, "chained");
+  EXPECT_EQ(all.listener.port, 5020);
+  EXPECT_EQ(all.batch_ms, 1000);
+  EXPECT_EQ(all.schemas, DefaultSchemas());
+  const tickerplant::ChainedOptions& some = config.chained[1];
+  EXPECT_EQ(some.upstream, "far:5010");
+  ASSERT_EQ(some.schemas.size(), 1u);
+  EXPECT_EQ(some.schemas[0].table, "quote");
+  EXPECT_THAT(some.symbols, testing::ElementsAre("AIG", "IBM"));
+  EXPECT_EQ(some.poll_ms, 0.5);
+  EXPECT_EQ(some.log_name, "d");
+}
+
+TEST(StackConfig, SaysWhatIsWrongWithAChainedTickerplant) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"tables = [\"trades\"]", "tables: no table \"trades\""},
+      {"upstream = \"\"", "upstream: expected the name or the address of a tickerplant"},
+      {"upstream = \"chained\"", "is this process itself"},
+      {"log_name = \"sym\"", "the log sym is another tickerplant's"},
+      {"tables = [\"trade\"]\nat_once = [\"quote\"]", "at_once: no table \"quote\""},
+      {"roll_offset = \"17h\"", "roll_offset: unknown key"},
+  };
+  for (const auto& [keys, error] : cases) {
+    EXPECT_THAT(ErrorOf(fmt::format("[tickerplant]\n[[chained]]\n{}\n", keys)),
+                testing::HasSubstr(error));
+  }
+}
+
 TEST(StackConfig, EveryProcessHasTheLimitsOfHealth) {
   const StackConfig config = Parsed(R"(
 [health]

@@ -1,4 +1,4 @@
-// [tickerplant] and `tickstack tickerplant`.
+// [tickerplant] and `tickstack tickerplant`; [[chained]] and `tickstack chained`.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +16,7 @@
 namespace tickstack::cli {
 namespace {
 
+using tickerplant::ChainedOptions;
 using tickerplant::TickerplantMainOptions;
 
 constexpr std::array kFsyncWords = {
@@ -31,27 +32,32 @@ wire::FsyncPolicy FsyncPolicyOf(const std::string& text) {
   throw CLI::ValidationError("--fsync", "expected none, interval or batch");
 }
 
-absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& table,
-                             StackConfig& config, TickerplantMainOptions& options) {
-  options.schemas = config.schemas;
+bool HasTable(const std::vector<Schema>& schemas, std::string_view name) {
+  return std::ranges::find(schemas, name, &Schema::table) != schemas.end();
+}
+
+// Reads the keys of both sections. `options` has its schemas.
+absl::Status ReadShared(const ConfigTable& table, const StackConfig& config,
+                        TickerplantMainOptions& options) {
   TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
   if (table.Has("batch_phase_ms")) {
     TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_phase_ms", &options.batch_phase_ms.emplace(0)));
   }
   TS_RETURN_IF_ERROR(table.ReadBytes("batch_bytes", &options.batch_bytes));
-  for (const aggengine::BarSpec& bars : config.bars) options.at_once.push_back(bars.name);
+  for (const aggengine::BarSpec& bars : config.bars) {
+    if (HasTable(options.schemas, bars.name)) options.at_once.push_back(bars.name);
+  }
   TS_RETURN_IF_ERROR(table.Read("at_once", &options.at_once));
   for (const std::string& name : options.at_once) {
-    const bool known = std::any_of(config.schemas.begin(), config.schemas.end(),
-                                   [&name](const Schema& schema) { return schema.table == name; });
-    if (!known) return table.ErrorAt("at_once", fmt::format("no table \"{}\"", name));
+    if (!HasTable(options.schemas, name)) {
+      return table.ErrorAt("at_once", fmt::format("no table \"{}\"", name));
+    }
   }
   TS_RETURN_IF_ERROR(table.Read("log_name", &options.log_name));
   TS_RETURN_IF_ERROR(ReadWord(table, "fsync", kFsyncWords, &options.fsync));
   TS_RETURN_IF_ERROR(table.Read("fsync_interval_ms", &options.fsync_interval_ms, 1, 3'600'000));
   TS_RETURN_IF_ERROR(table.ReadBytes("log_cache", &options.log_cache_bytes));
   TS_RETURN_IF_ERROR(table.Read("time_zone", &options.time_zone));
-  TS_RETURN_IF_ERROR(table.ReadDuration("roll_offset", &options.roll_offset_ns));
   TS_RETURN_IF_ERROR(table.ReadBytes("live_queue_bytes", &options.live_queue_bytes));
   TS_RETURN_IF_ERROR(table.ReadDuration("stall_max", &options.stall_max_ns));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_queue_bytes", &options.max_queue_bytes));
@@ -61,10 +67,59 @@ absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& tab
   return table.Read("busy_poll", &options.busy_poll);
 }
 
-std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config,
-                                          TickerplantMainOptions& options) {
+absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& table,
+                             StackConfig& config, TickerplantMainOptions& options) {
+  options.schemas = config.schemas;
+  TS_RETURN_IF_ERROR(ReadShared(table, config, options));
+  return table.ReadDuration("roll_offset", &options.roll_offset_ns);
+}
+
+// Keeps the schemas of these tables; no tables: all. Returns a name that no schema has.
+std::optional<std::string> KeepTables(const std::vector<std::string>& tables,
+                                      std::vector<Schema>& schemas) {
+  if (tables.empty()) return std::nullopt;
+  for (const std::string& name : tables) {
+    if (!HasTable(schemas, name)) return name;
+  }
+  std::erase_if(schemas, [&tables](const Schema& schema) {
+    return std::ranges::find(tables, schema.table) == tables.end();
+  });
+  return std::nullopt;
+}
+
+// By default, copies the [tickerplant] of the same file. The logs of both are in one folder, so the
+// default of log_name is the name of the process.
+absl::Status ReadChained(const ConfigTable& /*root*/, const ConfigTable& table, StackConfig& config,
+                         ChainedOptions& options) {
+  if (config.tickerplant) options.upstream = config.tickerplant->name;
+  TS_RETURN_IF_ERROR(table.Read("upstream", &options.upstream));
+  if (options.upstream.empty()) {
+    return table.ErrorAt("upstream", "expected the name or the address of a tickerplant");
+  }
+  if (options.upstream == options.name) {
+    return table.ErrorAt("upstream", "is this process itself: give one of the two another name");
+  }
+  std::vector<std::string> tables;
+  TS_RETURN_IF_ERROR(table.Read("tables", &tables));
+  options.schemas = config.schemas;
+  if (const std::optional<std::string> unknown = KeepTables(tables, options.schemas)) {
+    return table.ErrorAt("tables", fmt::format("no table \"{}\"", *unknown));
+  }
+  TS_RETURN_IF_ERROR(table.Read("symbols", &options.symbols));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "poll_ms", &options.poll_ms));
+  options.log_name = options.name;
+  TS_RETURN_IF_ERROR(ReadShared(table, config, options));
+  const bool is_taken = (config.tickerplant && config.tickerplant->log_name == options.log_name) ||
+                        std::ranges::find(config.chained, options.log_name,
+                                          &ChainedOptions::log_name) != config.chained.end();
+  if (!is_taken) return absl::OkStatus();
+  return table.ErrorAt(
+      "log_name",
+      fmt::format("the log {} is another tickerplant's: give it another name", options.log_name));
+}
+
+void AddSharedFlags(CLI::App& command, StackConfig& config, TickerplantMainOptions& options) {
   AddDataFlag(command, config);
-  AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
   command
       .add_option("--batch-ms", options.batch_ms,
                   "Publish interval in ms; 0 publishes every message immediately")
@@ -87,12 +142,6 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
       ->capture_default_str();
   AddBytesFlag(command, "--log-cache", options.log_cache_bytes,
                "Bytes at the end of the log to keep in the page cache, such as 256MiB");
-  command
-      .add_option("--time-zone", options.time_zone,
-                  "Time zone whose midnight starts a new day, such as America/New_York")
-      ->capture_default_str();
-  AddDurationFlag(command, "--roll-offset", options.roll_offset_ns,
-                  "Start days this long after midnight, such as 17h");
   AddBytesFlag(
       command, "--live-queue-bytes", options.live_queue_bytes,
       "Serve a subscriber with more unsent bytes than this from the log until it has caught "
@@ -105,6 +154,18 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
   AddBytesFlag(command, "--max-message-bytes", options.max_message_bytes,
                "Largest message accepted; a larger one closes its connection");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
+}
+
+std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config,
+                                          TickerplantMainOptions& options) {
+  AddSharedFlags(command, config, options);
+  AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
+  command
+      .add_option("--time-zone", options.time_zone,
+                  "Time zone whose midnight starts a new day, such as America/New_York")
+      ->capture_default_str();
+  AddDurationFlag(command, "--roll-offset", options.roll_offset_ns,
+                  "Start days this long after midnight, such as 17h");
   return AddTakeOverFlag(command, "tickerplant", options.listener, options.take_over);
 }
 
@@ -112,6 +173,35 @@ void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& /*op
                    Flags& flags) {
   flags.insert(flags.end(), {"--data", config.data});
   if (config.date) flags.insert(flags.end(), {"--date", *config.date});
+}
+
+std::function<void()> AddChainedFlags(CLI::App& command, StackConfig& config,
+                                      ChainedOptions& options) {
+  AddSharedFlags(command, config, options);
+  command.add_option("--upstream", options.upstream, "Address of the tickerplant to copy")
+      ->capture_default_str();
+  // CLI11 calls the returned function after it has read all flags.
+  auto tables = std::make_shared<std::vector<std::string>>();
+  command.add_option("--tables", *tables, "Tables to copy, such as trade,quote (default: all)")
+      ->delimiter(',');
+  command
+      .add_option("--symbols", options.symbols, "Symbols to copy, such as AIG,IBM (default: all)")
+      ->delimiter(',');
+  command
+      .add_option("--poll-ms", options.poll_ms,
+                  "Pause in ms before the next request at the end of the upstream's log")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  return [tables, &options] {
+    if (const std::optional<std::string> unknown = KeepTables(*tables, options.schemas)) {
+      throw CLI::ValidationError("--tables", fmt::format("no table \"{}\"", *unknown));
+    }
+  };
+}
+
+// A chained tickerplant has the days of its upstream.
+void AddChainedChildFlags(const StackConfig& config, const ChainedOptions& options, Flags& flags) {
+  flags.insert(flags.end(), {"--upstream", options.upstream, "--data", config.data});
 }
 
 }  // namespace
@@ -124,6 +214,17 @@ const ProcessHooks<TickerplantMainOptions> kTickerplantHooks = {
     .child_flags = AddChildFlags,
     .set_date = [](int32_t day, TickerplantMainOptions& options) { options.date = day; },
     .metrics = tickerplant::Metrics,
+};
+
+const ProcessHooks<ChainedOptions> kChainedHooks = {
+    .read = ReadChained,
+    .add_flags = AddChainedFlags,
+    .run = [](const StackConfig&,
+              ChainedOptions& options) { return tickerplant::RunTickerplant(options); },
+    .resolve = [](const AddressOf& address_of,
+                  ChainedOptions& options) { options.upstream = address_of(options.upstream); },
+    .child_flags = AddChainedChildFlags,
+    .metrics = tickerplant::ChainedMetrics,
 };
 
 }  // namespace tickstack::cli

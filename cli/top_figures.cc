@@ -79,6 +79,15 @@ void AddTickerplant(const serve::StatusFacts& facts, const Rates& rates, Process
   out.clients = Number(facts, kTp, "subscribers");
 }
 
+// The lag of a chained tickerplant is that of its slowest subscriber, or its own if that is larger.
+void AddChained(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
+  AddTickerplant(facts, rates, out);
+  out.state = Printable(facts.Text(wire::protocol::kUpstream, "state"));
+  out.behind_messages = Number(facts, wire::protocol::kUpstream, "behind_messages");
+  const double behind_ms = Number(facts, wire::protocol::kUpstream, "behind_ms").value_or(0);
+  out.lag_ms = std::max(out.lag_ms.value_or(0), behind_ms);
+}
+
 void AddRdb(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
   out.state = SubscriberState(facts, kRdb);
   out.rows_in_per_s = rates.Of(kRdb, "rows");
@@ -140,6 +149,7 @@ struct Role {
 // An rdb that serves a log has no tickerplant, and says so by its state.
 const Role kRoles[] = {
     {"tickerplant", AddTickerplant, tickerplant::ReasonsOf},
+    {"chained", AddChained, tickerplant::ReasonsOf},
     {"rdb", AddRdb,
      [](const serve::StatusFacts& facts, const serve::HealthLimits& limits) {
        return rdb::ReasonsOf(facts, limits, /*subscribes=*/false);
@@ -195,7 +205,9 @@ void AddTiers(const TopAnswer& answer, const serve::HealthLimits& limits, StackF
 // Finds how many messages of the tickerplant's log each subscriber lacks. With several
 // tickerplants, it is not known whose log a subscriber reads.
 void AddBehind(const std::vector<TopAnswer>& answers, StackFigures& out) {
-  const auto is_plant = [](const TopAnswer& each) { return each.role == "tickerplant"; };
+  const auto is_plant = [](const TopAnswer& each) {
+    return each.role == "tickerplant" || each.role == "chained";
+  };
   if (std::ranges::count_if(answers, is_plant) != 1) return;
   const std::optional<double> published =
       Number(std::ranges::find_if(answers, is_plant)->facts, kTp, "published_seq");
@@ -231,7 +243,10 @@ StackFigures FiguresOf(const std::vector<TopAnswer>& before, const std::vector<T
       AddTiers(answer, limits, out);
     }
     const Value* const day = answer.facts.Find(wire::protocol::kDate);
-    if (day != nullptr && day->is_atom_of(Type::kDate)) out.day = FormatDate(day->as<int32_t>());
+    const bool is_first = out.day.empty() || answer.role == "tickerplant";
+    if (day != nullptr && day->is_atom_of(Type::kDate) && is_first) {
+      out.day = FormatDate(day->as<int32_t>());
+    }
     out.processes.push_back(std::move(figures));
   }
   AddBehind(now, out);

@@ -103,6 +103,22 @@ TEST(TopFigures, BehindIsCountedAgainstTheOnlyTickerplant) {
   EXPECT_EQ(figures.processes[2].behind_messages, std::nullopt);
 }
 
+TEST(TopFigures, AChainedTickerplantShowsItsUpstream) {
+  TopAnswer chained = Answer("c", "chained", ".u.stats", 12, {{"rows", 40}, {"behind_ms", 3}});
+  chained.facts.answers.push_back(
+      {".u.upstream",
+       Value::Dict(Value::Symbols({"state", "connected", "behind_messages", "behind_ms", "error"}),
+                   Value::List({Value::Symbol("reading"), Value::Long(1), Value::Long(9),
+                                Value::Long(700), Value::String("")}))});
+  const StackFigures figures =
+      Figures({Answer("c", "chained", ".u.stats", 10, {{"rows", 20}})}, {chained});
+  EXPECT_EQ(figures.processes[0].state, "reading");
+  EXPECT_EQ(figures.processes[0].rows_in_per_s, 10);
+  EXPECT_EQ(figures.processes[0].behind_messages, 9);
+  EXPECT_EQ(figures.processes[0].lag_ms, 700);
+  EXPECT_THAT(figures.problems, IsEmpty());
+}
+
 TEST(TopFigures, ReasonsForNotBeingReadyAreProblems) {
   const StackFigures figures = Figures(
       {},

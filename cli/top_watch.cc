@@ -27,11 +27,16 @@ struct Question {
 };
 
 // `.tier.stats` is kept under another name: functions that read facts expect that of a process,
-// which has more columns.
+// which has more columns. A chained tickerplant has the functions of a tickerplant, too, so its own
+// one is asked later and decides.
 constexpr Question kQuestions[] = {
     {"tickerplant", wire::protocol::kStats, wire::protocol::kStats, true, true},
     {"tickerplant", wire::protocol::kActivity, wire::protocol::kActivity},
     {"tickerplant", wire::protocol::kDate, wire::protocol::kDate, false},
+    {"chained", wire::protocol::kUpstream, wire::protocol::kUpstream, true, true},
+    {"chained", wire::protocol::kStats, wire::protocol::kStats},
+    {"chained", wire::protocol::kActivity, wire::protocol::kActivity},
+    {"chained", wire::protocol::kDate, wire::protocol::kDate, false},
     {"rdb", ".rdb.stats", ".rdb.stats", true, true},
     {"rdb", ".rdb.latency", ".rdb.latency"},
     {"rdb", ".rdb.stale", ".rdb.stale"},

@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 constexpr auto kInterval = 1s;
 
 constexpr std::string_view kOfTickerplant[] = {wire::protocol::kStats, wire::protocol::kActivity};
+constexpr std::string_view kOfChained[] = {wire::protocol::kStats, wire::protocol::kActivity,
+                                           wire::protocol::kUpstream};
 constexpr std::string_view kOfRdb[] = {".rdb.stats", ".tier.stats", ".rdb.stale", ".rdb.blocked"};
 constexpr std::string_view kOfHdb[] = {".hdb.stats"};
 constexpr std::string_view kOfFeed[] = {".feed.stats"};
@@ -33,6 +35,7 @@ struct FunctionsOfRole {
   std::span<const std::string_view> functions;
 };
 constexpr FunctionsOfRole kRoles[] = {{"tickerplant", kOfTickerplant},
+                                      {"chained", kOfChained},
                                       {"rdb", kOfRdb},
                                       {"hdb", kOfHdb},
                                       {"feed", kOfFeed},

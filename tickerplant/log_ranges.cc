@@ -28,8 +28,15 @@ absl::Status NoMessage(int64_t from, uint64_t messages) {
 absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant& tickerplant, std::string_view path,
                                            int64_t from, int64_t bytes) {
   TS_ASSIGN_OR_RETURN(const Tickerplant::EndedLog log, LogOf(tickerplant, path));
+  return Read(log, from, bytes);
+}
+
+absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant::EndedLog& log, int64_t from,
+                                           int64_t bytes) {
   const uint64_t end = log.messages.value_or(std::numeric_limits<uint64_t>::max());
   if (from < 0 || static_cast<uint64_t>(from) > end) return NoMessage(from, end);
+  // A chained tickerplant asks at the end of the log again and again.
+  if (static_cast<uint64_t>(from) == end) return ByteBuffer();
   if (reader_ == nullptr || path_ != log.path) {
     TS_ASSIGN_OR_RETURN(reader_, wire::TplogReader::Open(log.path));
     path_ = log.path;

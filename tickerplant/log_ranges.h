@@ -26,6 +26,8 @@ class LogRanges {
   // log.
   absl::StatusOr<ByteBuffer> Read(const Tickerplant& tickerplant, std::string_view path,
                                   int64_t from, int64_t bytes);
+  // Does the same with a log of which only complete messages are read.
+  absl::StatusOr<ByteBuffer> Read(const Tickerplant::EndedLog& log, int64_t from, int64_t bytes);
 
  private:
   std::unique_ptr<wire::TplogReader> reader_;

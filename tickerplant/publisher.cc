@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "tickerplant/row_ends.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 #include "wire/upd_encoder.h"
@@ -200,30 +201,6 @@ void Publisher::Publish(int64_t seq) {
     if (spare_.size() < kSpareBatches) spare_.push_back(std::move(batch));
   }
 }
-
-namespace {
-
-// Returns where each of `rows` items of a column ends. Items are names or encoded values, whose
-// bytes were checked.
-std::vector<size_t> EndsOf(Type type, std::span<const std::byte> bytes, size_t rows) {
-  std::vector<size_t> ends;
-  ends.reserve(rows);
-  size_t at = 0;
-  for (size_t row = 0; row < rows; ++row) {
-    if (type == Type::kSymbol) {
-      at = static_cast<size_t>(
-               static_cast<const std::byte*>(std::memchr(bytes.data() + at, 0, bytes.size() - at)) -
-               bytes.data()) +
-           1;
-    } else {
-      at += wire::ValueBytes(bytes.subspan(at))->value();
-    }
-    ends.push_back(at);
-  }
-  return ends;
-}
-
-}  // namespace
 
 // A batch divided into rows, computed once for all filtered subscriptions.
 struct Publisher::Rows {

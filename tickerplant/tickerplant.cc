@@ -9,6 +9,7 @@
 #include "table/value_reader.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/logged_schemas.h"
+#include "tickerplant/upstream_rows.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 #include "wire/tplog_format.h"
@@ -69,6 +70,9 @@ absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) 
   if (first_row < 0) {
     return absl::InvalidArgumentError(
         "type: .u.updn[feed;row;table;x] takes a symbol, a long from 0, and a symbol");
+  }
+  if (IsUpstreamName(*feed)) {
+    return InvalidArgument("type: {} is no feed's name: rows of an upstream have it", *feed);
   }
   if (feed->size() > kFeedNameMax) {
     return InvalidArgument("length: a feed's name of {} bytes, at most {}", feed->size(),
@@ -212,6 +216,19 @@ absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
     decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(call.x, &rows, options_.schemas[table].columns.size()));
     return Stage(table, rows, call.x, owner, call.feed, call.row);
+  }();
+  if (!status.ok()) ++counters_.upds_refused;
+  return status;
+}
+
+absl::Status Tickerplant::StageLogged(size_t table, std::span<const std::byte> x,
+                                      const std::shared_ptr<const void>& owner,
+                                      std::string_view feed, int64_t first_row) {
+  const absl::Status status = [&]() -> absl::Status {
+    wire::RowsView rows;
+    decoder_.NameColumns(&options_.schemas[table]);
+    TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, options_.schemas[table].columns.size()));
+    return Stage(table, rows, x, owner, feed, first_row);
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -500,6 +517,9 @@ absl::StatusOr<bool> Tickerplant::RollIfDue() {
 }
 
 absl::Status Tickerplant::MayEndDay() const {
+  if (options_.follows_upstream) {
+    return absl::FailedPreconditionError("day: it ends when the upstream's day ends");
+  }
   // At most once a day: repeated requests must not run ahead of the calendar.
   if (date_ > day_.DateAt(clock_->NowNs())) {
     return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));
@@ -513,6 +533,14 @@ absl::Status Tickerplant::EndDay() {
   return RollTo(date_ + 1);
 }
 
+absl::Status Tickerplant::EndDayTo(int32_t next) {
+  if (next <= date_) {
+    return FailedPrecondition("day: {} does not follow {}", FormatDate(next), FormatDate(date_));
+  }
+  TS_RETURN_IF_ERROR(Commit());
+  return RollTo(next);
+}
+
 absl::Status Tickerplant::RollTo(int32_t date) {
   Publish();
   const int32_t ended = date_;
@@ -522,8 +550,10 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   if (options_.log.fsync != wire::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
   TS_RETURN_IF_ERROR(log_->SetEnded(true));
   std::unique_ptr<wire::TplogWriter> old = std::exchange(log_, nullptr);
-  // Feeds continue their numbers.
-  if (absl::Status opened = OpenLog(date, old->totals().feed_rows); !opened.ok()) {
+  // Feeds continue their numbers. An upstream numbers the rows of each day anew.
+  NameMap<wire::TableRows> carried = old->totals().feed_rows;
+  absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
+  if (absl::Status opened = OpenLog(date, std::move(carried)); !opened.ok()) {
     log_ = std::move(old);
     if (const absl::Status resumed = log_->SetEnded(false); !resumed.ok()) {
       LogError("day not ended, a restart starts the next one error=\"{}\"", Message(resumed));

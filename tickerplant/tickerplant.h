@@ -52,6 +52,8 @@ struct TickerplantOptions {
   // Unsent bytes above which a subscriber gets its rows from the log until it has caught up
   // (catch_up.h). Many subscribers share kLiveQueuesBytes. 0: only the connection limits the queue.
   size_t live_queue_bytes = size_t{4} << 20;
+  // True: a day ends only by EndDayTo, when the upstream's day has ended (upstream.h).
+  bool follows_upstream = false;
 };
 
 struct TickerplantCounters {
@@ -77,6 +79,16 @@ class Tickerplant {
   static absl::StatusOr<std::string> LogToOpen(const TickerplantOptions& options, DayClock day,
                                                const Clock* clock);
 
+  // The newest day that has a log in the directory.
+  struct NewestDay {
+    int32_t date = 0;
+    bool ended = false;
+  };
+  // Returns nullopt if there is no log. Errors: those of reading the directory and the log's state.
+  static absl::StatusOr<std::optional<NewestDay>> FindNewestDay(const TickerplantOptions& options,
+                                                                const DayClock& day,
+                                                                const Clock* clock);
+
   // Stages `(verb; `table; x)`. `owner` keeps the body alive. kInvalidArgument if it does not fit;
   // the message begins with q's word for the error: `type`, `length` or the unknown table's name.
   // `allowed`, if not null, says of each table whether the sender may publish to it: if not,
@@ -88,6 +100,12 @@ class Tickerplant {
   absl::Status StageNumberedUpd(std::span<const std::byte> body,
                                 const std::shared_ptr<const void>& owner,
                                 const std::vector<bool>* allowed = nullptr);
+  // Stages rows of another tickerplant's log: `x` is the third item of an upd, and `first_row` the
+  // number of its first row under the name `feed`. Drops rows that were logged before. Errors:
+  // those of StageNumberedUpd.
+  absl::Status StageLogged(size_t table, std::span<const std::byte> x,
+                           const std::shared_ptr<const void>& owner, std::string_view feed,
+                           int64_t first_row);
   // Returns the feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
   static std::optional<std::string_view> FeedOf(std::span<const std::byte> body);
 
@@ -136,6 +154,10 @@ class Tickerplant {
   bool IsRollDue();
   // Returns for how long the day has been over without having ended; 0 if it is not over.
   int64_t OverdueNs() const;
+  // Ends the day now, and begins the day `next`. For a tickerplant that follows an upstream. After
+  // an error the old day continues: kFailedPrecondition if `next` is not later than today, and the
+  // errors of Commit and of opening the next log.
+  absl::Status EndDayTo(int32_t next);
   // kFailedPrecondition if EndDay would be refused.
   absl::Status MayEndDay() const;
   // Ends the day now, before its time, and begins the next one. kFailedPrecondition if the day was
@@ -160,6 +182,16 @@ class Tickerplant {
     std::optional<uint64_t> messages;
   };
   const std::optional<EndedLog>& ended_log() const { return ended_log_; }
+  // The logs of a day and of those before it that are still in the directory, up to today's.
+  struct DayLog {
+    int32_t date = 0;
+    EndedLog log;  // Its number of messages is known of today's log and of the one before it.
+  };
+  // Returns the days that have a log, in ascending order; the last one is today. Errors: those of
+  // reading the directory.
+  absl::StatusOr<std::vector<int32_t>> DaysWithLogs() const;
+  // kNotFound, with the date, if there is no log of this day or it is a day after today.
+  absl::StatusOr<DayLog> LogOf(int32_t date) const;
   EndedLogs& ended_logs() { return ended_logs_; }
   uint64_t logged_seq() const { return log_->totals().messages; }          // `.u.j`
   uint64_t published_seq() const { return publication_.published_seq(); }  // `.u.i`

@@ -33,6 +33,13 @@ absl::Status TickerplantService::EndDay() {
   return absl::OkStatus();
 }
 
+// Ends the day as the upstream did, after the closers have published their final rows.
+void TickerplantService::EndDayTo(int32_t next, std::function<void(absl::Status)> done) {
+  if (closers_.empty()) return done(tickerplant_->EndDayTo(next));
+  next_day_ = {next, std::move(done)};
+  BeginClosing();
+}
+
 // True for rows, and for what may contain rows, unless a closer sends them. Other verbs are
 // answered also while a day closes: a closer that lost its connection can register the next one.
 bool TickerplantService::WaitsForNextDay(const Connection& connection,
@@ -81,7 +88,11 @@ void TickerplantService::EndWhenClosed() {
   }
   closing_timer_.Cancel();
   closers_.End();
-  if (std::exchange(ends_by_hand_, false)) {
+  if (next_day_) {
+    const NextDay next = *std::exchange(next_day_, std::nullopt);
+    CommitStaged();
+    next.done(tickerplant_->EndDayTo(next.date));
+  } else if (std::exchange(ends_by_hand_, false)) {
     if (const absl::Status ended = tickerplant_->EndDay(); !ended.ok()) {
       LogError("day not ended error=\"{}\"", Message(ended));
     }

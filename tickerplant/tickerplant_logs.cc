@@ -64,6 +64,38 @@ absl::StatusOr<std::optional<int32_t>> Tickerplant::NewestLog(int32_t before) co
   return newest;
 }
 
+absl::StatusOr<std::optional<Tickerplant::NewestDay>> Tickerplant::FindNewestDay(
+    const TickerplantOptions& options, const DayClock& day, const Clock* clock) {
+  const Tickerplant tickerplant(options, day, clock);
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, tickerplant.NewestLog());
+  if (!newest) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const wire::TplogState state,
+                      wire::ReadTplogState(tickerplant.LogPath(*newest)));
+  return NewestDay{*newest, state.ended};
+}
+
+absl::StatusOr<std::vector<int32_t>> Tickerplant::DaysWithLogs() const {
+  std::vector<int32_t> days;
+  for (std::optional<int32_t> day = date_; day;) {
+    days.push_back(*day);
+    TS_ASSIGN_OR_RETURN(day, NewestLog(*day));
+  }
+  std::ranges::reverse(days);
+  return days;
+}
+
+absl::StatusOr<Tickerplant::DayLog> Tickerplant::LogOf(int32_t date) const {
+  const std::string path = LogPath(date);
+  if (date == date_) return DayLog{date, {path, logged_seq()}};
+  bool exists = false;
+  if (date < date_) {
+    TS_ASSIGN_OR_RETURN(exists, FileExists(path));
+  }
+  if (!exists) return NotFound("log: there is no log of {}", FormatDate(date));
+  if (ended_log_ && ended_log_->path == path) return DayLog{date, *ended_log_};
+  return DayLog{date, {path, std::nullopt}};
+}
+
 // Returns the first day whose log accepts rows: a day that ended here stays ended, whatever the
 // clock or the configuration says.
 absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {

@@ -17,6 +17,7 @@
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_metrics.h"
 #include "tickerplant/tickerplant_service.h"
+#include "tickerplant/upstream.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
 #include "wire/server.h"
@@ -50,6 +51,8 @@ absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantServi
   return closed;
 }
 
+bool IsChained(const TickerplantMainOptions& options) { return !options.upstream.empty(); }
+
 absl::Status CheckTimes(const TickerplantMainOptions& options) {
   constexpr double kMsMin = 1e-3, kMsMax = 24 * 3600 * 1e3;
   const double batch_ms = options.batch_ms, phase_ms = options.batch_phase_ms.value_or(0);
@@ -58,6 +61,9 @@ absl::Status CheckTimes(const TickerplantMainOptions& options) {
   }
   if (!(phase_ms >= 0 && phase_ms <= kMsMax)) {
     return InvalidArgument("batch-phase-ms {}: expected 0 to {:.0f}", phase_ms, kMsMax);
+  }
+  if (!(options.poll_ms >= kMsMin && options.poll_ms <= kMsMax)) {
+    return InvalidArgument("poll-ms {}: expected {} to {:.0f}", options.poll_ms, kMsMin, kMsMax);
   }
   if (options.stall_max_ns < 0) {
     return InvalidArgument("stall-max {} ns: expected 0 or more", options.stall_max_ns);
@@ -77,6 +83,7 @@ TickerplantOptions PlantOptions(const TickerplantMainOptions& options) {
   plant.batch = options.batch_ms > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
+  plant.follows_upstream = IsChained(options);
   plant.live_queue_bytes = std::min(options.live_queue_bytes, options.max_queue_bytes / 2);
   return plant;
 }
@@ -90,9 +97,9 @@ BatchClock BatchClockOf(const TickerplantMainOptions& options) {
 
 serve::ProcessStatus StatusOf(const TickerplantMainOptions& options,
                               const TickerplantService& service) {
-  return serve::ProcessStatus({.role = "tickerplant",
+  return serve::ProcessStatus({.role = IsChained(options) ? "chained" : "tickerplant",
                                .name = options.name,
-                               .metrics = Metrics(),
+                               .metrics = IsChained(options) ? ChainedMetrics() : Metrics(),
                                .facts = [&service] { return FactsOf(service); },
                                .reasons = ReasonsOf,
                                .disks = {{"log", options.data + "/tplog"}},
@@ -102,10 +109,18 @@ serve::ProcessStatus StatusOf(const TickerplantMainOptions& options,
 // Returns the exit code.
 absl::StatusOr<int> Run(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckTimes(options));
-  TS_ASSIGN_OR_RETURN(DayClock day,
-                      DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
   const Clock& clock = SystemClock::Instance();
   TickerplantOptions plant = PlantOptions(options);
+  UpstreamOptions upstream;
+  std::optional<int32_t> date = options.date;
+  if (IsChained(options)) {
+    upstream.symbols = options.symbols;
+    upstream.poll_ns = static_cast<int64_t>(options.poll_ms * 1e6);
+    TS_ASSIGN_OR_RETURN(upstream.address, wire::ParseAddress(options.upstream));
+    TS_ASSIGN_OR_RETURN(date, DayToFollow(plant, upstream, &clock));
+  }
+  TS_ASSIGN_OR_RETURN(DayClock day,
+                      DayClock::Create(options.time_zone, options.roll_offset_ns, date));
   std::unique_ptr<wire::TakeOver> taken;  // nullptr: this takes nobody's place.
   if (options.take_over) {
     TS_ASSIGN_OR_RETURN(taken, TakePlace(plant, day, &clock, options.listener));
@@ -121,6 +136,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
     failure = std::move(why);
     stop = true;
   });
+  if (IsChained(options)) TS_RETURN_IF_ERROR(service.Follow(upstream));
   service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
   wire::ServerOptions server_options;
   server_options.connection.max_queue_bytes = options.max_queue_bytes;
@@ -143,7 +159,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   if (taken != nullptr) {
     taken->Confirm();
     holder.OfferAfter(loop, std::move(taken));
-  } else {
+  } else if (!IsChained(options)) {
     holder.Offer(loop);
   }
   loop.RunUntil([&] { return stop; }, options.busy_poll);

@@ -46,6 +46,20 @@ struct TickerplantMainOptions {
   size_t max_connections = 1024;
   // True: polls instead of sleeping, which occupies a core and saves wake-ups.
   bool busy_poll = false;
+
+  // Address of the tickerplant whose rows are copied (upstream.h); empty: none.
+  std::string upstream;
+  std::vector<std::string> symbols;  // Symbols to copy; empty: all.
+  double poll_ms = 5;  // Pause before the next request at the end of the upstream's log.
+};
+
+// The options of a process that copies another tickerplant.
+struct ChainedOptions : TickerplantMainOptions {
+  ChainedOptions() {
+    name = log_name = "chained";
+    batch_ms = 1000;
+    upstream = "127.0.0.1:5010";
+  }
 };
 
 // Runs until SIGTERM or SIGINT; then takes what feeds have sent, logs and publishes it, and gives

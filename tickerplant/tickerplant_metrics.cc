@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string>
+#include <utility>
+
 #include "base/human_text.h"
 #include "base/time.h"
 #include "wire/protocol.h"
@@ -82,6 +88,63 @@ constexpr serve::Metric kMetrics[] = {
      kMs},
 };
 
+constexpr std::string_view kUpstream = wire::protocol::kUpstream;
+
+constexpr serve::Metric kUpstreamMetrics[] = {
+    {"upstream_connected", kGauge, "connections", "1 while the upstream is connected.", kUpstream,
+     "connected"},
+    {"upstream_day", kGauge, "days", "1, with the day that is being copied as label.", kUpstream,
+     "day", "day"},
+    {"upstream_messages", kGauge, "messages", "Messages of the day's log that have been read.",
+     kUpstream, "messages"},
+    {"upstream_behind_messages", kGauge, "messages",
+     "Messages of the upstream's log that have not been read; omitted if their number is not "
+     "known.",
+     kUpstream, "behind_messages"},
+    {"upstream_behind_seconds",
+     kGauge,
+     "seconds",
+     "Time since the end of the upstream's log was reached; 0 at its end.",
+     kUpstream,
+     "behind_ms",
+     {},
+     kMs},
+    {"upstream_lost_total", kCounter, "times", "Times that the upstream was lost.", kUpstream,
+     "lost"},
+    {"upstream_refusals_total", kCounter, "times",
+     "Times that the upstream could not be copied, for a reason that .u.upstream[] says.",
+     kUpstream, "refusals"},
+    {"upstream_days_missing_total", kCounter, "days",
+     "Days whose last rows are missing because the upstream did not have their logs any more.",
+     kUpstream, "days_missing"},
+    {"upstream_days_skipped_total", kCounter, "days",
+     "Days between two copied ones of which the upstream has no log.", kUpstream, "days_skipped"},
+};
+
+constexpr auto kChainedMetrics = [] {
+  std::array<serve::Metric, std::size(kMetrics) + std::size(kUpstreamMetrics)> all{};
+  std::ranges::copy(kUpstreamMetrics, std::ranges::copy(kMetrics, all.begin()).out);
+  return all;
+}();
+
+void AddUpstream(const serve::StatusFacts& facts, const serve::HealthLimits& limits,
+                 serve::Reasons& reasons) {
+  if (facts.Find(kUpstream) == nullptr) return;
+  const std::string error = facts.Text(kUpstream, "error");
+  const std::string address = facts.Text(kUpstream, "address");
+  if (facts.NumberOr0(kUpstream, "connected") == 0) {
+    reasons.push_back(fmt::format("the upstream {} is not connected: {}", address, error));
+  } else if (!error.empty()) {
+    reasons.push_back(fmt::format("the upstream {} cannot be copied: {}", address, error));
+  }
+  const double behind_ms = facts.NumberOr0(kUpstream, "behind_ms");
+  if (behind_ms > static_cast<double>(limits.behind_ns) * 1e-6) {
+    reasons.push_back(fmt::format("{} behind the upstream, with {:.0f} messages to read",
+                                  MsText(behind_ms),
+                                  facts.NumberOr0(kUpstream, "behind_messages")));
+  }
+}
+
 void AddSilentFeeds(const serve::StatusFacts& facts, double at_most_ms, serve::Reasons& reasons) {
   for (const serve::NamedNumber& feed : facts.Numbers(kActivity, "feed_ms")) {
     if (feed.number <= at_most_ms) continue;
@@ -94,10 +157,15 @@ void AddSilentFeeds(const serve::StatusFacts& facts, double at_most_ms, serve::R
 
 std::span<const serve::Metric> Metrics() { return kMetrics; }
 
+std::span<const serve::Metric> ChainedMetrics() { return kChainedMetrics; }
+
 serve::StatusFacts FactsOf(const TickerplantService& service) {
   serve::StatusFacts facts;
   facts.answers.push_back({kStats, service.Stats()});
   facts.answers.push_back({kActivity, service.ActivityOfToday()});
+  if (absl::StatusOr<Value> upstream = service.UpstreamStats(); upstream.ok()) {
+    facts.answers.push_back({kUpstream, *std::move(upstream)});
+  }
   return facts;
 }
 
@@ -108,6 +176,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLim
     reasons.push_back(fmt::format("a subscriber is {} and {:.0f} rows behind", MsText(behind_ms),
                                   facts.NumberOr0(kStats, "behind_rows")));
   }
+  AddUpstream(facts, limits, reasons);
   const double overdue_ms = facts.NumberOr0(kStats, "day_overdue_ms");
   if (overdue_ms > kOverdueMsMax) {
     reasons.push_back(

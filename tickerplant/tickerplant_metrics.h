@@ -12,6 +12,8 @@
 namespace tickstack::tickerplant {
 
 std::span<const serve::Metric> Metrics();
+// The same metrics, and those of the upstream, for a chained tickerplant.
+std::span<const serve::Metric> ChainedMetrics();
 // Threads: the service's loop.
 serve::StatusFacts FactsOf(const TickerplantService& service);
 // Threads: any.

@@ -43,5 +43,34 @@ TEST(ReasonsOf, AFeedMayBeSilentUnlessTheConfigurationLimitsIt) {
               ElementsAre("feed nyse has sent no rows for 12.0 s, expected at most 10.0 s"));
 }
 
+serve::StatusFacts Chained(int64_t connected, std::string_view error, int64_t behind_ms) {
+  serve::StatusFacts facts = Facts(0, 0, 0);
+  facts.answers.push_back(
+      {".u.upstream",
+       Value::Dict(
+           Value::Symbols({"address", "connected", "error", "behind_ms", "behind_messages"}),
+           Value::List({Value::Symbol("up:5010"), Value::Long(connected), Value::String(error),
+                        Value::Long(behind_ms), Value::Long(7)}))});
+  return facts;
+}
+
+TEST(ReasonsOf, AChainedTickerplantNeedsItsUpstream) {
+  EXPECT_THAT(ReasonsOf(Chained(1, "", 5000), {}), IsEmpty());
+  EXPECT_THAT(ReasonsOf(Chained(0, "refused", 0), {}),
+              ElementsAre("the upstream up:5010 is not connected: refused"));
+  EXPECT_THAT(ReasonsOf(Chained(1, "no table trade", 0), {}),
+              ElementsAre("the upstream up:5010 cannot be copied: no table trade"));
+  EXPECT_THAT(ReasonsOf(Chained(1, "", 5001), {}),
+              ElementsAre("5.00 s behind the upstream, with 7 messages to read"));
+}
+
+TEST(Metrics, OfAChainedTickerplantAreThoseOfATickerplantAndMore) {
+  ASSERT_GT(ChainedMetrics().size(), Metrics().size());
+  for (size_t i = 0; i < Metrics().size(); ++i) {
+    EXPECT_EQ(ChainedMetrics()[i].name, Metrics()[i].name);
+  }
+  EXPECT_EQ(ChainedMetrics().back().source, ".u.upstream");
+}
+
 }  // namespace
 }  // namespace tickstack::tickerplant

@@ -265,6 +265,19 @@ void TickerplantService::Fail(const absl::Status& why) {
   on_failed_(why);
 }
 
+absl::Status TickerplantService::Follow(const UpstreamOptions& options) {
+  TS_ASSIGN_OR_RETURN(upstream_, Upstream::Open(loop_, options, this));
+  return absl::OkStatus();
+}
+
+bool TickerplantService::LogRows() {
+  CommitStaged();
+  ServeBehind();
+  if (failed_ || tickerplant_->has_staged()) return false;
+  AnswerWaiting();
+  return true;
+}
+
 void TickerplantService::RetryLater(Connection* feed) {
   feed->PauseReading();
   paused_.push_back(feed->weak_from_this());
@@ -402,6 +415,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
     }
   }
   held_requests_.erase(connection.id());
+  chained_.erase(connection.id());
   feed_windows_.OnConnectionGone(connection.id());
   publishers_.OnConnectionGone(connection.id());
   closers_.OnConnectionGone(connection.id());
@@ -431,6 +445,7 @@ absl::Status TickerplantService::MayHandOver() {
 }
 
 absl::Status TickerplantService::Close() {
+  if (upstream_ != nullptr) upstream_->Stop();
   batch_timer_.Cancel();
   day_timer_.Cancel();
   retry_timer_.Cancel();

@@ -29,12 +29,13 @@
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
 #include "tickerplant/tickerplant.h"
+#include "tickerplant/upstream.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
 namespace tickstack::tickerplant {
 
-class TickerplantService : public wire::ServerHandler {
+class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
  public:
   // Publishes at the times of `batches`. `on_failed` is called once, when the log can no longer be
   // trusted: after a failed fsync or an I/O error.
@@ -42,6 +43,9 @@ class TickerplantService : public wire::ServerHandler {
                      const BatchClock& batches, std::function<void(absl::Status)> on_failed);
   // Disconnects a subscriber that is behind and has read nothing for this long; 0: never.
   void set_stall_max(std::chrono::nanoseconds at_most) { stall_max_ns_ = at_most.count(); }
+  // Copies the rows of another tickerplant from now on, which also ends the days. The tickerplant
+  // must have been opened with `follows_upstream`. Errors: those of Upstream::Open.
+  absl::Status Follow(const UpstreamOptions& options);
   ~TickerplantService() override;
 
   void OnOpened(wire::Connection& connection) override;
@@ -60,6 +64,13 @@ class TickerplantService : public wire::ServerHandler {
   // The answers to `.u.stats[]` and `.u.activity[]`.
   Value Stats() const;
   Value ActivityOfToday() const;
+  // The answer to `.u.upstream[]`. kNotFound if nothing is copied.
+  absl::StatusOr<Value> UpstreamStats() const;
+
+  // UpstreamTarget:
+  Tickerplant& plant() override { return *tickerplant_; }
+  bool LogRows() override;
+  void EndDayTo(int32_t next, std::function<void(absl::Status)> done) override;
 
  private:
   class Verbs;
@@ -146,10 +157,17 @@ class TickerplantService : public wire::ServerHandler {
   Publishers publishers_;
   DayClosers closers_;
   bool ends_by_hand_ = false;  // True if a request ended the closing day.
+  // Set while the closing day is one whose upstream has ended it.
+  struct NextDay {
+    int32_t date;
+    std::function<void(absl::Status)> done;
+  };
+  std::optional<NextDay> next_day_;
   // In the order of their arrival. Their connections are not read while the day closes.
   std::vector<HeldForNextDay> held_for_next_day_;
   uint64_t stager_ = 0;  // Id of the connection that staged last.
   LogRanges log_ranges_;
+  std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
   // Requests of subscribers that are behind, by connection.
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
   bool serve_turn_posted_ = false;
@@ -160,6 +178,7 @@ class TickerplantService : public wire::ServerHandler {
   uint64_t dropped_ = 0;
   bool failed_ = false;
   bool disk_full_ = false;
+  std::unique_ptr<Upstream> upstream_;  // Last: it calls the rest. nullptr: nothing is copied.
 };
 
 }  // namespace tickstack::tickerplant

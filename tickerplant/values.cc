@@ -170,6 +170,11 @@ Value TickerplantService::Stats() const {
                      Value::Vector(Type::kLong, std::span<const int64_t>(values)));
 }
 
+absl::StatusOr<Value> TickerplantService::UpstreamStats() const {
+  if (upstream_ == nullptr) return absl::NotFoundError("upstream: this tickerplant has none");
+  return upstream_->Stats();
+}
+
 // `.u.activity[]`: dictionaries. `rows`: table -> rows logged since the process started; `table_ms`
 // and `feed_ms`: table or feed -> ms since its last rows were logged, without those that have had
 // none. Feeds are those of today that number their rows.

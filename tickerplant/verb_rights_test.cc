@@ -151,6 +151,10 @@ TEST_F(VerbRightsTest, SubscriptionsNeedTheirTablesAndSymbols) {
             "access: desk may not subscribe to all symbols of trade");
   EXPECT_THAT(ErrorOf(Ask(connection, ".u.log[0;1000]")),
               StartsWith("access: desk may not call .u.log"));
+  EXPECT_THAT(ErrorOf(Ask(connection, ".u.logs[]")),
+              StartsWith("access: desk may not call .u.logs"));
+  EXPECT_THAT(ErrorOf(Ask(connection, ".u.chain[2020.03.09;0;1000]")),
+              StartsWith("access: desk may not call .u.chain"));
   EXPECT_EQ(ErrorOf(Ask(Connect("nobody"), ".u.sub[`quote;`]")),
             "access: nobody may not subscribe to quote");
   wire::Connection& unlimited = Connect("all");

@@ -84,6 +84,8 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kFeeds, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::Feeds},
     {protocol::kWindow, "[rows]", 1, 1, kResult, kPublish, nullptr, &Verbs::Window},
     {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, kSubscribe, nullptr, &Verbs::Log},
+    {protocol::kLogs, "[]", 0, 1, kResult, kSubscribe, nullptr, &Verbs::Logs},
+    {protocol::kChain, "[date;from;bytes]", 3, 3, kResult, kSubscribe, nullptr, &Verbs::Chain},
     {protocol::kEnd, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
     {protocol::kEndOfDay, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
     {protocol::kPublisher, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddPublisher},
@@ -91,6 +93,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kClosed, "[name;date]", 2, 2, kResult, kAdminister, nullptr, &Verbs::Closed},
     {protocol::kStats, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Stats},
     {protocol::kActivity, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ActivityOfToday},
+    {protocol::kUpstream, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::UpstreamStats},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {
@@ -294,6 +297,57 @@ absl::StatusOr<Value> TickerplantService::Verbs::Log(Args args) {
       ByteBuffer bytes,
       service_.log_ranges_.Read(plant(), path, args[0].as<int64_t>(), args[1].as<int64_t>()));
   return Value::Vector(Type::kByte, std::move(bytes));
+}
+
+// `.u.logs[]`: a table of the days that have a log, up to today, with the paths of the logs.
+absl::StatusOr<Value> TickerplantService::Verbs::Logs(Args) {
+  TS_RETURN_IF_ERROR(access_.MaySubscribeToAll(protocol::kLogs));
+  TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, plant().DaysWithLogs());
+  SymbolVector paths;
+  for (const int32_t day : days) {
+    TS_ASSIGN_OR_RETURN(const Tickerplant::DayLog log, plant().LogOf(day));
+    paths.push_back(":" + log.log.path);
+  }
+  std::vector<Value> columns;
+  columns.push_back(Value::Vector(Type::kDate, std::span<const int32_t>(days)));
+  columns.push_back(Value::Symbols(std::move(paths)));
+  return Value::Table({"date", "path"}, std::move(columns));
+}
+
+// `.u.chain[date;from;bytes]`: (messages of a day's log; their number; the next day; the log's
+// cuts). One answer has everything that a chained tickerplant must know at one moment: without
+// messages and with a next day, the day is over.
+absl::StatusOr<Value> TickerplantService::Verbs::Chain(Args args) {
+  if (!args[0].is_atom_of(Type::kDate) || !args[1].is_atom_of(Type::kLong) ||
+      !args[2].is_atom_of(Type::kLong)) {
+    return absl::InvalidArgumentError("type: .u.chain[date;from;bytes] takes a date and two longs");
+  }
+  TS_RETURN_IF_ERROR(access_.MaySubscribeToAll(protocol::kChain));
+  TS_ASSIGN_OR_RETURN(const Tickerplant::DayLog day, plant().LogOf(args[0].as<int32_t>()));
+  TS_ASSIGN_OR_RETURN(ByteBuffer bytes, service_.chained_[sender_.id()].Read(
+                                            day.log, args[1].as<int64_t>(), args[2].as<int64_t>()));
+  int32_t next = kNullInt;
+  std::vector<int64_t> cuts;
+  const auto add_cuts = [&cuts](const wire::TplogState& state) {
+    for (const wire::TplogState::Cut& cut : state.cuts) {
+      cuts.push_back(static_cast<int64_t>(cut.messages));
+    }
+  };
+  if (day.date == plant().date()) {
+    add_cuts(plant().log().state());
+  } else {
+    TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, plant().DaysWithLogs());
+    next = *std::ranges::upper_bound(days, day.date);
+    TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(day.log.path));
+    add_cuts(state);
+  }
+  std::vector<Value> answer;
+  answer.push_back(Value::Vector(Type::kByte, std::move(bytes)));
+  answer.push_back(
+      Value::Long(day.log.messages ? static_cast<int64_t>(*day.log.messages) : kNullLong));
+  answer.push_back(Value::Date(next));
+  answer.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(cuts)));
+  return Value::List(std::move(answer));
 }
 
 absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {

@@ -84,7 +84,7 @@ class TickerplantService::Verbs final : public query::Environment {
     std::string_view name;
     Value (Verbs::*get)();
   };
-  static const Verb kVerbs[16];
+  static const Verb kVerbs[19];
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
@@ -101,11 +101,14 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> Feeds(Args);
   absl::StatusOr<Value> Window(Args args);
   absl::StatusOr<Value> Log(Args args);
+  absl::StatusOr<Value> Logs(Args);
+  absl::StatusOr<Value> Chain(Args args);
   absl::StatusOr<Value> EndDay(Args);
   absl::StatusOr<Value> AddPublisher(Args args);
   absl::StatusOr<Value> AddCloser(Args args);
   absl::StatusOr<Value> Closed(Args args);
   absl::StatusOr<Value> Stats(Args) { return service_.Stats(); }
+  absl::StatusOr<Value> UpstreamStats(Args) { return service_.UpstreamStats(); }
   absl::StatusOr<Value> ActivityOfToday(Args) { return service_.ActivityOfToday(); }
 
   // Values.

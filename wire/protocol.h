@@ -30,6 +30,9 @@ inline constexpr std::string_view kSubscribe = ".u.sub";
 inline constexpr std::string_view kSubscribeNumbered = ".u.subx";
 inline constexpr std::string_view kAhead = "ahead";
 inline constexpr std::string_view kLog = ".u.log";
+// The logs that a tickerplant still has, and pieces of them for a chained tickerplant.
+inline constexpr std::string_view kLogs = ".u.logs";
+inline constexpr std::string_view kChain = ".u.chain";
 inline constexpr std::string_view kPublisher = ".u.publisher";
 inline constexpr std::string_view kCuts = ".u.cuts";
 
@@ -40,7 +43,7 @@ inline constexpr std::string_view kCloser = ".u.closer";
 inline constexpr std::string_view kClosing = ".u.closing";
 inline constexpr std::string_view kClosed = ".u.closed";
 
-// Values and functions that describe the tickerplant. All but the last two are kdb+tick's.
+// Values and functions that describe the tickerplant. All but the last three are kdb+tick's.
 inline constexpr std::string_view kPublishedCount = ".u.i";
 inline constexpr std::string_view kLoggedCount = ".u.j";
 inline constexpr std::string_view kLogPath = ".u.L";
@@ -50,6 +53,7 @@ inline constexpr std::string_view kSubscriptions = ".u.w";
 inline constexpr std::string_view kTables = ".u.t";
 inline constexpr std::string_view kStats = ".u.stats";
 inline constexpr std::string_view kActivity = ".u.activity";
+inline constexpr std::string_view kUpstream = ".u.upstream";
 
 // True if `verb` publishes rows to a subscriber.
 constexpr bool IsUpd(std::string_view verb) { return verb == kUpd || verb == kFeedUpd; }

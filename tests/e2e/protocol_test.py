@@ -93,7 +93,7 @@ class ProtocolTest(stack.StackTest):
     def test_a_wrong_number_of_arguments_is_an_error(self):
         with self.start() as client:
             for call in (".u.upd[`trade]", ".u.updn[`F;0;`trade]", ".u.sub[`trade]", ".u.subx[`;`;`ahead;1]", ".u.feed[`F;`a;`takeover;1]",
-                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
+                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.logs[1;2]", ".u.chain[2013.10.07;0]", ".u.upstream[1;2]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
                 with self.assertRaisesRegex(QError, "^rank", msg=call):
                     client.call(call.encode())
 
@@ -113,6 +113,13 @@ class ProtocolTest(stack.StackTest):
             self.assertEqual(data, numbered.call([b".u.log", 0, 1, path]))
             self.assertEqual([], list(numbered.call([b".u.log", 2, 1])))
             self.assertEqual([], list(numbered.call(b".u.cuts")))
+            logs = numbered.call([b".u.logs", None])
+            self.assertEqual((1, [path]), (len(logs["date"]), list(logs["path"])))
+            part, messages, following, cuts = numbered.call([b".u.chain", Typed("d", logs["date"][0]), 0, 1])
+            self.assertEqual((data, 2, []), (part, messages, list(cuts)))
+            self.assertIsNone(following)
+            with self.assertRaisesRegex(QError, "^upstream"):
+                numbered.call(b".u.upstream[]")
             self.assertEqual(1, numbered.call(b".u.protocol"))
 
     def test_eager_subscribers_are_ahead_of_the_batch(self):
