@@ -129,8 +129,8 @@ class Upstream final : public wire::ClientHandler {
   wire::Timer answer_due_;
   // Expires with this object, so that later callbacks do nothing.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
-  // Identifies the requests that a callback belongs to. A connection, its end, a retry and a new day
-  // begin others, so that two requests never read the same messages.
+  // Identifies the requests that a callback belongs to. A connection, its end, a retry and a new
+  // day begin others, so that two requests never read the same messages.
   uint64_t turn_ = 0;
   bool is_ending_day_ = false;
   wire::Connection* connection_ = nullptr;
@@ -162,8 +162,8 @@ class Upstream final : public wire::ClientHandler {
 
 // Returns the day that a chained tickerplant opens: the newest in its directory if that has not
 // ended; otherwise the first later day of the upstream or, if the directory has no log, the
-// upstream's today. Asks the upstream until it answers, so this may block for long. Errors: those of
-// Tickerplant::FindNewestDay; kFailedPrecondition if the upstream cannot be copied.
+// upstream's today. Asks the upstream until it answers, so this may block for long. Errors: those
+// of Tickerplant::FindNewestDay; kFailedPrecondition if the upstream cannot be copied.
 absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const UpstreamOptions& options,
                                     const Clock* clock);
 

@@ -62,8 +62,8 @@ class UpstreamRows {
   wire::UpdDecoder decoder_;
 };
 
-// Returns the name under which the rows of an upstream's day are numbered. Rows that are selected by
-// other symbols have other numbers, so they have another name.
+// Returns the name under which the rows of an upstream's day are numbered. Rows that are selected
+// by other symbols have other numbers, so they have another name.
 std::string UpstreamName(int32_t date, std::span<const std::string> symbols);
 // True if rows of an upstream are numbered under this name. No feed may have such a name.
 bool IsUpstreamName(std::string_view feed);

@@ -207,8 +207,8 @@ TEST_F(UpstreamTest, TakesOnlyItsTablesAndSymbols) {
   EXPECT_EQ(NumbersIn(chained_, "2020.03.09"), expected);
 }
 
-// Goal: rows are there once, whoever is killed, with an old mark, a new one and none. Method: random
-// kills of both, with rows in between.
+// Goal: rows are there once, whoever is killed, with an old mark, a new one and none. Method:
+// random kills of both, with rows in between.
 TEST_F(UpstreamTest, ContinuesExactlyAfterKills) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

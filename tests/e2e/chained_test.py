@@ -126,6 +126,16 @@ class OneStackTest(stack.StackTest):
         self.assertEqual(0, running.stop(), running.log_text())
 
 
+    def test_the_example_of_the_page_serves_two_symbols(self):
+        text = (stack.ROOT / "examples/chained.toml").read_text(encoding="utf-8")
+        running = self.start_stack(text)
+        with running.connect("feed") as feed:
+            feed.call(".feed.start[]")
+        stack.wait_until(lambda: running.count("trade", "desk-rdb") > 0, 60, "trades at the desk")
+        self.assertEqual([], list(running.ask("desk-rdb", "exec sym from trade where not sym in `AIG`IBM")))
+        self.assertEqual(0, running.stop(), running.log_text())
+
+
 class DaysTest(stack.StackTest):
     """An upstream and a chained tickerplant as single processes, whose days the test ends."""
 

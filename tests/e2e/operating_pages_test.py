@@ -304,6 +304,12 @@ class OperatingPagesTest(unittest.TestCase):
         at.start("tickstack hdb --db data/hdb --port 5012").wait_until_up()
         self.try_page("corrections.md", at)
 
+    def try_chained(self):
+        at = self.new_desk(first_config("chained.md"))
+        at.start("tickstack up stack.toml").wait_until_up()
+        stack.wait_until(lambda: self.ask(5020, ".u.upstream[]", at)["state"] == "live", 30, "the end of the log")
+        self.try_page("chained.md", at)
+
     def try_watch(self):
         full = self.new_desk(FULL_TIERS)
         for tier in ("pmem", "cold"):
