@@ -59,6 +59,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   absl::Status MayHandOver();
   // Stops the timer, publishes all pending rows and closes the log.
   absl::Status Close();
+  // Messages that arrived, without requests of chained tickerplants that found no rows.
   uint64_t messages_seen() const { return messages_seen_; }
   const Tickerplant& tickerplant() const { return *tickerplant_; }
   // The answers to `.u.stats[]` and `.u.activity[]`.

@@ -25,6 +25,9 @@ constexpr auto kDiskFullPause = 100ms;
 constexpr auto kEndDayPause = 1000ms;  // Before a failed end of day is tried again.
 constexpr auto kFirstAskMax = 5000ms;
 constexpr auto kFirstAskPause = 200ms;
+constexpr int32_t kDaysMax = 36'525;  // Days between two logs of an upstream: a century.
+constexpr size_t kCutsMax = 10'000;   // Power cuts within a day.
+constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
 constexpr int64_t kMarkNs = kNsPerSecond;  // Time between two marks.
 // The beginning of the upstream's error for a day without a log (Tickerplant::LogOf).
 constexpr std::string_view kNoLog = "log: there is no log";
@@ -201,9 +204,11 @@ void Upstream::OnConnected(wire::Connection& connection) {
 
 void Upstream::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
   lost_ = Message(why);
+  // Not a warning at once: at the orderly stop of a stack, its upstream ends first.
+  if (loop_.clock().MonotonicNs() - lost_ns_ < kLossIsNoStopNs) return;
   static LogLimit limit(10 * kNsPerSecond);
   if (limit.Pass()) {
-    LogInfo("waiting for the upstream address={} reason=\"{}\" retry_ms={}",
+    LogWarn("waiting for the upstream address={} reason=\"{}\" retry_ms={}",
             options_.address.ToString(), lost_, pause.count());
   }
 }
@@ -213,11 +218,12 @@ void Upstream::OnClosed(wire::Connection&, const absl::Status& why) {
   ++reconnects_;
   connection_ = nullptr;
   is_at_end_ = false;
+  lost_ns_ = loop_.clock().MonotonicNs();
   lost_ = why.ok() ? "the upstream closed the connection" : std::string(Message(why));
   pause_.Cancel();
   answer_due_.Cancel();
   if (!stopped_) {
-    LogWarn("upstream lost address={} seq={} reason=\"{}\"", options_.address.ToString(), seq_,
+    LogInfo("upstream lost address={} seq={} reason=\"{}\"", options_.address.ToString(), seq_,
             lost_);
   }
 }
@@ -333,6 +339,11 @@ void Upstream::OnPiece(const absl::StatusOr<Value>& answer) {
   const auto owner = std::make_shared<const Value>(*answer);
   const absl::StatusOr<Piece> piece = ParsePiece(*owner);
   if (!piece.ok()) return Refuse(piece.status());
+  const int32_t day = target_->plant().date();
+  if (piece->next_date && (*piece->next_date <= day || *piece->next_date > day + kDaysMax)) {
+    return Refuse(InvalidArgument("{}: day {} cannot follow {}", protocol::kChain,
+                                  *piece->next_date, FormatDate(day)));
+  }
   log_messages_ = piece->log_messages;
   absl::Status taken = NoteCuts(piece->cuts);
   if (taken.ok()) taken = TakeMessages(piece->messages, owner);
@@ -345,6 +356,10 @@ void Upstream::OnPiece(const absl::StatusOr<Value>& answer) {
 }
 
 absl::Status Upstream::NoteCuts(const std::vector<uint64_t>& cuts) {
+  if (cuts.size() > kCutsMax) {
+    return InvalidArgument("{}: {} power cuts, expected at most {}", protocol::kChain, cuts.size(),
+                           kCutsMax);
+  }
   if (cuts.size() < cuts_noted_) {
     return FailedPrecondition(
         "the upstream's log knows of {} power cuts, expected {}: it is "

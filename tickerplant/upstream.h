@@ -149,6 +149,7 @@ class Upstream final : public wire::ClientHandler {
 
   std::string refused_;                     // Why nothing is copied; empty: it is.
   std::string lost_ = "not connected yet";  // Why there is no connection.
+  int64_t lost_ns_ = 0;                     // MonotonicNs of the last loss; 0: none.
   bool is_at_end_ = false;
   int64_t at_end_ns_;                     // MonotonicNs of the last time at the end of the log.
   std::optional<uint64_t> log_messages_;  // Messages of the upstream's log, as last heard.

@@ -89,7 +89,9 @@
     const [first, last] = [list[0], list[list.length - 1]];
     return last[0] > first[0] ? (last[1] - first[1]) * 1e3 / (last[0] - first[0]) : null;
   }
-  const STATS = {tickerplant: ".u.stats", rdb: ".rdb.stats", hdb: ".hdb.stats", feed: ".feed.stats", aggengine: ".agg.stats", monitor: ".monitor.stats"};
+  const STATS = {tickerplant: ".u.stats", chained: ".u.stats", rdb: ".rdb.stats", hdb: ".hdb.stats", feed: ".feed.stats", aggengine: ".agg.stats", monitor: ".monitor.stats"};
+  const isPlant = (process) => process.role === "tickerplant" || process.role === "chained";
+  const upstreamOf = (process) => process.facts[".u.upstream"] || {};
   const statsOf = (process) => process.facts[STATS[process.role]] || {};
   const sum = (numbers) => Object.values(numbers || {}).filter(isNumber).reduce((a, b) => a + b, 0);
 
@@ -101,7 +103,7 @@
     for (const one of all) {
       const stats = statsOf(one);
       one.late = isNumber(one.ms) ? event.ms - one.ms : 0;
-      if (one.role === "tickerplant") one.rate = rateOf(one, "rows", stats.rows);
+      if (isPlant(one)) one.rate = rateOf(one, "rows", stats.rows);
       if (one.role === "rdb") one.rate = rateOf(one, "rows", stats.rows);
       if (one.role === "aggengine") {
         one.rate = rateOf(one, "in", stats.rows_in);
@@ -122,7 +124,12 @@
     const stats = statsOf(one), problems = [];
     const check = (bad, text) => { if (bad) problems.push(text); };
     check(one.error, one.error);
-    if (one.role === "tickerplant") {
+    if (one.role === "chained") {
+      const upstream = upstreamOf(one);
+      check(upstream.state === "unconnected" || upstream.state === "refused", `its upstream is ${upstream.state}: ${upstream.error || ""}`);
+      check(upstream.state === "reading" && upstream.behind_ms > 5000, `it is ${timeText(upstream.behind_ms)} behind its upstream`);
+    }
+    if (isPlant(one)) {
       check(stats.subscribers_behind > 0, `${count(stats.subscribers_behind)} subscribers are behind, by up to ${count(stats.behind_rows)} rows`);
       check(stats.day_overdue_ms > 60000, `the day has been over for ${timeText(stats.day_overdue_ms)} and has not ended`);
     }
@@ -157,6 +164,10 @@
     if (!one.connected) return isNumber(one.ms) || one.error ? ["away", "bad"] : ["asking", "quiet"];
     if (one.late > STALE_MS) return ["not answering", "bad"];
     if (one.role === "feed") return [stats.state || "", stats.state === "failed" || stats.state === "held" ? "bad" : "good"];
+    if (one.role === "chained" && isNumber(one.ms)) {
+      const state = upstreamOf(one).state || "";
+      return [state, state === "live" ? "good" : state === "reading" ? "warn" : "bad"];
+    }
     if (one.role === "rdb" || one.role === "aggengine") {
       return stats.live === 1 ? ["live", "good"] : stats.incomplete === 1 ? ["incomplete", "bad"] : ["catching up", "warn"];
     }
@@ -164,7 +175,7 @@
   }
   function figuresOf(one) {
     const stats = statsOf(one);
-    if (one.role === "tickerplant") return [`${count(stats.rows)} rows`, `${count(stats.subscribers)} subscribers`];
+    if (isPlant(one)) return [`${count(stats.rows)} rows`, `${count(stats.subscribers)} subscribers`];
     if (one.role === "rdb") return [`${count((stats.rows || 0) + (stats.rows_replayed || 0))} rows`, `${count(stats.queries)} queries`];
     if (one.role === "aggengine") return [`${count(stats.bars)} bars`];
     if (one.role === "hdb") return [isNumber(stats.partitions) ? `${count(stats.partitions)} partitions` : "no database yet", `${count(stats.queries)} queries`];
@@ -208,15 +219,16 @@
     const of = (role) => all.filter((one) => one.role === role);
     const stage = (rows, middle) => h("div", {class: middle ? "stage middle" : "stage"}, rows);
     const row = (...parts) => h("div", {class: "row"}, parts);
-    let feeds = of("feed"), plants = of("tickerplant"), readers = [...of("rdb"), ...of("aggengine")], hdbs = of("hdb");
+    let feeds = of("feed"), plants = all.filter(isPlant), readers = [...of("rdb"), ...of("aggengine")], hdbs = of("hdb");
     const rdbs = of("rdb");
     const stages = [];
     if (event.role === "monitor") {
       if (plants.length === 0) plants = [ghost("tickerplant", "not watched")];
-    } else if (event.role === "tickerplant") {
+    } else if (isPlant(event)) {
       const stats = statsOf(plants[0]);
       const waits = stats.behind_rows > 0 ? `${count(stats.behind_rows)} rows behind` : `${bytesText(stats.queued_bytes)} queued`;
-      stages.push(stage([row(card(ghost("feeds", `${count(stats.feeds)} with a name`)), edge(rateText(plants[0].rate), stats.feeds_waiting > 0 ? "waiting" : "accepted"))]));
+      const source = event.role === "chained" ? ghost("upstream", upstreamOf(plants[0]).address || "") : ghost("feeds", `${count(stats.feeds)} with a name`);
+      stages.push(stage([row(card(source), edge(rateText(plants[0].rate), stats.feeds_waiting > 0 ? "waiting" : "accepted"))]));
       stages.push(stage([row(card(plants[0]))], true));
       stages.push(stage([row(edge(rateText(plants[0].rate), waits, stats.behind_rows > 0 ? "warn" : "quiet"), card(ghost("subscribers", `${count(stats.subscribers)} connected`)))]));
       return [h("div", {class: "flow"}, stages)];
@@ -255,6 +267,7 @@
     aggengine: [["messages unanswered", (s) => s.messages_unanswered, count], ["changed bars to send", (s) => s.rows_waiting, count], ["late rows", (s) => s.rows_late, count]],
     monitor: [["samples", (s) => s.samples, count], ["samples missed", (s) => s.missed, count], ["errors", (s) => s.errors, count, bad], ["answers to query clients", (s) => s.answers, count]],
   };
+  QUEUES.chained = QUEUES.tickerplant;
   const DAYS = {
     tickerplant: [["today's log", (s) => s.log_bytes, bytesText], ["messages in it", (s) => s.logged_seq, count], ["day overdue", (s) => s.day_overdue_ms, timeText, (v) => v > 60000]],
     rdb: [
@@ -264,6 +277,7 @@
     hdb: [["partitions", (s) => s.partitions, count], ["tables", (s) => s.tables, count], ["problems", (s) => (isNumber(s.partitions) ? s.problems : 0), count, bad], ["loads", (s) => s.reloads, count]],
     aggengine: [["bars in memory", (s) => s.bars, count], ["days ended", (s) => s.days_ended, count]],
   };
+  DAYS.chained = DAYS.tickerplant.slice(0, 2);
   function listsOf(all, figures) {
     return all.filter((one) => figures[one.role] && Object.keys(statsOf(one)).length > 0).map((one) => h("table", {}, h("caption", {}, one.name),
       h("tbody", {}, figures[one.role].map(([label, valueOf, text, isBad]) => {
@@ -436,7 +450,7 @@
     if (names.length > 0) latency.add(names, [row]);
   }
   function addRates(all, event) {
-    const plant = all.find((one) => one.role === "tickerplant"), names = [], row = [Math.floor(event.ms / 1e3)];
+    const plant = all.find(isPlant), names = [], row = [Math.floor(event.ms / 1e3)];
     for (const one of plant ? [plant, ...all.filter((other) => other.role === "aggengine")] : all) {
       if (!("rate" in one)) continue;
       names.push(one.name);
