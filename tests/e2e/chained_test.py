@@ -221,6 +221,24 @@ class DaysTest(stack.StackTest):
         self.wait_for_copy(NEXT)
         self.check_logs(DATE, NEXT)
 
+    def test_a_slow_subscriber_costs_the_upstream_nothing(self):
+        self.start_upstream()
+        self.start_chained("--live-queue-bytes", "64KiB")
+        with kdb_ipc.connect_within(self.port) as slow, kdb_ipc.connect_within(self.up_port) as feed:
+            slow.call([b".u.sub", "quote", ""])
+            rows, messages = 10_000, 100  # 60 MB, more than sockets hold.
+            for first in range(0, rows * messages, rows):
+                numbers = kdb_ipc.Typed("p", list(range(first, first + rows)))
+                price, size, text = [1.5] * rows, [7] * rows, b"x" * rows
+                feed.call([".u.upd", "quote", [numbers, ["IBM"] * rows, price, price, size, size, text, text]])
+            self.wait_for_copy(DATE)
+            self.assertEqual(0, self.ask(self.up_port, ".u.stats[]")["subscribers"])
+            self.assertEqual(1, self.ask(self.port, ".u.stats[]")["subscribers_behind"])
+            got = []
+            while len(got) < rows * messages:
+                got += slow.next_async()[2]["time"]
+        self.assertEqual(list(range(rows * messages)), got)
+
     def test_days_that_ended_while_it_was_down_are_copied(self):
         self.start_upstream()
         self.start_chained()
