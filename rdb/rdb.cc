@@ -7,6 +7,7 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "rdb/day_logs.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 
@@ -69,7 +70,7 @@ void Rdb::Reopen() {
   DurableState::Found found = durable_->Load(symbols_, options_.table);
   for (std::shared_ptr<Table>& table : found.tables) AddTable(std::move(table));
   position_ = std::move(found.position);
-  log_ = std::move(found.log);
+  NoteLog(std::move(found.log));
   reopened_ = !entries_.empty();
   if (reopened_) RefillVolatileTables();
   CountSeq();
@@ -274,6 +275,9 @@ void Rdb::EndDay(std::span<const std::byte> body) {
     keeper_->OnDayEnded(std::move(day));
   }
   StartOver();
+  // Until the name of the new log says it: rows that come now are of a later day.
+  const std::lock_guard lock(tables_mutex_);
+  if (date) day_ = *date + 1;
 }
 
 void Rdb::OnReplayDone() {
@@ -524,6 +528,47 @@ std::optional<Snapshot> Rdb::FindTable(std::string_view name) const {
   std::vector<Snapshot> parts;
   for (const std::shared_ptr<const Table>& table : tables) parts.push_back(table->TakeSnapshot());
   return Snapshot::Join(std::move(parts));
+}
+
+std::optional<Snapshot> Rdb::FindTableOfDay(std::string_view name, int32_t date) const {
+  std::vector<std::shared_ptr<const Table>> tables;
+  {
+    const std::lock_guard lock(tables_mutex_);
+    for (const EndedDay& day : kept_) {
+      if (day.date != date) continue;
+      for (const std::shared_ptr<const Table>& table : day.tables) {
+        if (table->schema().table == name) tables.push_back(table);
+      }
+    }
+    const auto at = tables_.find(name);
+    if (day_ == date && at != tables_.end() &&
+        std::ranges::find(tables, at->second) == tables.end()) {
+      tables.push_back(at->second);
+    }
+  }
+  if (tables.empty()) return std::nullopt;
+  if (tables.size() == 1) return tables.front()->TakeSnapshot();
+  std::vector<Snapshot> parts;
+  for (const std::shared_ptr<const Table>& table : tables) parts.push_back(table->TakeSnapshot());
+  return Snapshot::Join(std::move(parts));
+}
+
+std::vector<int32_t> Rdb::Days() const {
+  std::vector<int32_t> days;
+  const std::lock_guard lock(tables_mutex_);
+  for (const EndedDay& day : kept_) days.push_back(day.date);
+  if (day_) days.push_back(*day_);
+  std::ranges::sort(days);
+  days.erase(std::ranges::unique(days).begin(), days.end());
+  return days;
+}
+
+// The name of the log says which day its rows are of.
+void Rdb::NoteLog(LogIdentity log) {
+  log_ = std::move(log);
+  const std::optional<DayLog> day = ParseDayLog(log_.path);
+  const std::lock_guard lock(tables_mutex_);
+  if (day) day_ = day->date;
 }
 
 std::vector<std::string> Rdb::TableNames() const {

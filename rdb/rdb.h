@@ -136,7 +136,7 @@ class Rdb final : public wire::SubscribedState {
   // The log that position() belongs to, if it is known.
   const LogIdentity& log() const override { return log_; }
   void SetLog(LogIdentity log) override {
-    log_ = std::move(log);
+    NoteLog(std::move(log));
     uncommitted_ = true;
   }
 
@@ -147,6 +147,12 @@ class Rdb final : public wire::SubscribedState {
   // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
   // a kept day only if its keys contain a time, so that no key occurs twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
+  // Returns a table's rows of one day: of an ended day that is still kept, or of the current one.
+  // nullopt: there is no such table, or the day is not here.
+  std::optional<Snapshot> FindTableOfDay(std::string_view name, int32_t date) const;
+  // Returns the ended days that are still kept and the current one, ascending, each once. The
+  // current one is known from the log's name; it is left out if that has no date.
+  std::vector<int32_t> Days() const;
   // Returns the tables of ended days that are still kept, in order of date, then those of today;
   // each once.
   std::vector<std::shared_ptr<const Table>> AllTables() const;
@@ -207,6 +213,7 @@ class Rdb final : public wire::SubscribedState {
   absl::Status MakeTable(const Schema& schema);
   void AddTable(std::shared_ptr<Table> table);
   void EndDay(std::span<const std::byte> body);
+  void NoteLog(LogIdentity log);
   void RefillVolatileTables();
   absl::Status Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
@@ -250,6 +257,7 @@ class Rdb final : public wire::SubscribedState {
 
   mutable std::mutex tables_mutex_;
   NameMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
+  std::optional<int32_t> day_;                    // That of tables_. Guarded by tables_mutex_.
   // MonotonicNs of the first refused row of each table. Guarded by tables_mutex_.
   NameMap<int64_t> refused_since_;
   std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.

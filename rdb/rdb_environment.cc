@@ -60,6 +60,7 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
   NamedLongs stats = {
       {"connected", load(counters.connected)},
       {"live", load(counters.incomplete) == 0 ? load(counters.live) : 0},
+      {"caught_up", load(counters.caught_up)},
       {"incomplete", load(counters.incomplete)},
       {"stale_ms", LongestStaleMs(rdb)},
       {"seq", load(counters.seq)},
@@ -224,15 +225,23 @@ bool IsNothing(std::span<const Value> args) {
 
 }  // namespace
 
+std::optional<Snapshot> RdbEnvironment::FindTable(std::string_view name) {
+  const size_t at = name.rfind(query::kOfDay);
+  if (at == std::string_view::npos) return rdb_->FindTable(name);
+  const std::optional<int32_t> date = ParseDate(name.substr(at + 1));
+  return date ? rdb_->FindTableOfDay(name.substr(0, at), *date) : std::nullopt;
+}
+
 std::vector<std::string> RdbEnvironment::FunctionNames() {
-  return {".rdb.stats",    ".rdb.stale",  ".rdb.blocked", ".rdb.latency",
-          ".rdb.checksum", ".tier.stats", ".tier.of"};
+  return {".rdb.stats",   ".rdb.stale",    ".rdb.blocked", ".rdb.days",
+          ".rdb.latency", ".rdb.checksum", ".tier.stats",  ".tier.of"};
 }
 
 // `.rdb.latency[`reset]` starts counting again, for all who look at it.
 bool RdbEnvironment::Changes(std::string_view name, std::span<const Value> args) {
-  constexpr std::array<std::string_view, 6> kRead = {".rdb.stats",    ".rdb.stale",  ".rdb.blocked",
-                                                     ".rdb.checksum", ".tier.stats", ".tier.of"};
+  constexpr std::array<std::string_view, 7> kRead = {".rdb.stats", ".rdb.stale",    ".rdb.blocked",
+                                                     ".rdb.days",  ".rdb.checksum", ".tier.stats",
+                                                     ".tier.of"};
   if (name == ".rdb.latency") return !IsNothing(args);
   const std::vector<std::string> names = FunctionNames();
   return std::ranges::find(names, name) != names.end() &&
@@ -250,11 +259,16 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
   }
   if (name == ".rdb.checksum") return ChecksumOf(*rdb_, args);
   const bool ours = name == ".rdb.stats" || name == ".rdb.stale" || name == ".rdb.blocked" ||
-                    name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
+                    name == ".rdb.days" || name == ".rdb.latency" || name == ".tier.stats" ||
+                    name == ".tier.of";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".rdb.stats") return Stats(*rdb_, queries_);
   if (name == ".rdb.stale") return Stale(*rdb_);
+  if (name == ".rdb.days") {
+    const std::vector<int32_t> days = rdb_->Days();
+    return Value::Vector(Type::kDate, std::span<const int32_t>(days));
+  }
   if (name == ".rdb.latency") return Latency(*rdb_, false);
   if (name == ".rdb.blocked") {
     const std::optional<BlockedDay> day = rdb_->blocked_day();

@@ -11,6 +11,9 @@
 namespace tickstack::rdb {
 
 // What queries of an RDB can access: its tables, and
+//   trade@2024.01.30        a table's rows of one day, if that is in .rdb.days[]; as a symbol:
+//                           ?[`$"trade@2024.01.30";();0b;()]
+//   .rdb.days[]             dates: ended days that are still here, and the current one
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
 //   .rdb.latency[`reset]    the same, and restarts counting
@@ -25,9 +28,7 @@ class RdbEnvironment : public query::Environment {
  public:
   RdbEnvironment(Rdb* rdb, const Clock* clock) : rdb_(rdb), clock_(clock) {}
 
-  std::optional<Snapshot> FindTable(std::string_view name) override {
-    return rdb_->FindTable(name);
-  }
+  std::optional<Snapshot> FindTable(std::string_view name) override;
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
   std::vector<std::string> FunctionNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }

@@ -223,7 +223,9 @@ absl::Status FillFirst(const RdbMainOptions& options, wire::EventLoop& loop, con
     TS_RETURN_IF_ERROR(Prestress(*options.prestress, options.prestress_schemas, stopped, rdb));
   }
   if (options.replay.empty()) return absl::OkStatus();
-  return ReplayWholeLog(options.replay, loop, stop, rdb);
+  TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
+  rdb.counters().caught_up.store(1, std::memory_order_relaxed);
+  return absl::OkStatus();
 }
 
 // Returns the exit code.
