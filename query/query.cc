@@ -104,6 +104,13 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNa
 
 std::shared_ptr<const StoredTable> Environment::FindStored(std::string_view) { return nullptr; }
 
+std::optional<absl::StatusOr<Value>> Environment::AnswerWhole(const Value&, const Limits&,
+                                                              const KeptNames*, bool) {
+  return std::nullopt;
+}
+
+std::shared_ptr<const RemoteTable> Environment::FindRemote(std::string_view) { return nullptr; }
+
 std::optional<Value> Environment::FindValue(std::string_view) { return std::nullopt; }
 
 bool Environment::Changes(std::string_view, std::span<const Value>) { return true; }

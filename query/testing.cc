@@ -285,6 +285,43 @@ std::string TestEnvironment::AskRequest(const Value& request, const Limits& limi
   return result.ok() ? Show(*result) : "'" + QErrorText(result.status());
 }
 
+class GatewayTo::Remote final : public RemoteTable {
+ public:
+  Remote(std::string_view name, std::vector<std::string> columns, TestEnvironment& process)
+      : name_(name), columns_(std::move(columns)), process_(process) {}
+
+  const std::string& name() const override { return name_; }
+  bool IsOn(Side side) const override { return side == Side::kLast; }
+  std::vector<std::string> Columns(Side) const override { return columns_; }
+  std::span<const int32_t> Days(Side) const override { return {}; }
+  size_t DaysOfOne(Side, std::span<const int32_t>) const override { return 1; }
+  absl::StatusOr<Value> Ask(Side, std::span<const int32_t>, Value tree,
+                            const Limits& limits) const override {
+    std::vector<Value> request;
+    request.push_back(Value::String("eval"));
+    request.push_back(std::move(tree));
+    return EvaluateRequest(Value::List(std::move(request)), process_, limits);
+  }
+
+ private:
+  const std::string name_;
+  const std::vector<std::string> columns_;
+  TestEnvironment& process_;
+};
+
+std::shared_ptr<const RemoteTable> GatewayTo::FindRemote(std::string_view name) {
+  const std::optional<Snapshot> table = process_.FindTable(name);
+  if (!table) return nullptr;
+  std::vector<std::string> columns;
+  for (const ColumnSpec& column : table->table().schema().columns) columns.push_back(column.name);
+  return std::make_shared<const Remote>(name, std::move(columns), process_);
+}
+
+std::string GatewayTo::Ask(std::string_view expression, const Limits& limits) {
+  const absl::StatusOr<Value> result = Evaluate(expression, *this, limits);
+  return result.ok() ? Show(*result) : "'" + QErrorText(result.status());
+}
+
 void AddSampleTables(TestEnvironment& environment) {
   constexpr std::string_view kTrade =
       "([]time:2013.10.07D09:30 2013.10.07D09:31 2013.10.07D09:31 2013.10.07D09:33;"

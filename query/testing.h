@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mem/tier.h"
+#include "query/columns/remote_table.h"
 #include "query/columns/stored_table.h"
 #include "query/query.h"
 #include "table/symbols.h"
@@ -71,6 +72,38 @@ class TestEnvironment : public Environment {
   std::map<std::string, std::vector<std::string>, std::less<>> joined_;
   std::map<std::string, std::shared_ptr<const StoredTable>, std::less<>> stored_;
   std::map<std::string, Value, std::less<>> values_;
+};
+
+// An environment whose tables are the captured ones of another process: a query over them is sent
+// to that process as far as possible (language/remote_query.h), and the rest is evaluated here.
+class GatewayTo final : public Environment {
+ public:
+  // `process` must outlive the environment, and every table of it.
+  explicit GatewayTo(TestEnvironment& process) : process_(process) {}
+
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::shared_ptr<const RemoteTable> FindRemote(std::string_view name) override;
+  std::shared_ptr<const StoredTable> FindStored(std::string_view name) override {
+    return process_.FindStored(name);
+  }
+  std::vector<std::string> TableNames() override { return process_.TableNames(); }
+  int64_t NowNs() override { return process_.NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override {
+    return process_.FindValue(name);
+  }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    return process_.Call(name, args);
+  }
+  std::vector<std::string> FunctionNames() override { return process_.FunctionNames(); }
+  std::vector<std::string> ValueNames() override { return process_.ValueNames(); }
+  ProcessFacts Facts() override { return process_.Facts(); }
+
+  std::string Ask(std::string_view expression, const Limits& limits = {});
+
+ private:
+  class Remote;
+  TestEnvironment& process_;
 };
 
 // Adds trades and quotes of two symbols over four minutes: as captured tables `trade` and `quote`,

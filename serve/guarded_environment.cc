@@ -34,11 +34,13 @@ absl::Status EachSymbol(const Value& value, Visit visit) {
 
 bool GuardedEnvironment::MayQuery(std::string_view name) const {
   const security::Grants* const grants = access_.grants();
-  return grants == nullptr || grants->query.Has(name);
+  // The rows of one day of a table are the table's.
+  return grants == nullptr || grants->query.Has(name.substr(0, name.find(query::kOfDay)));
 }
 
 bool GuardedEnvironment::HasTable(std::string_view name) {
-  return process_.FindTable(name).has_value() || process_.FindStored(name) != nullptr;
+  return process_.FindTable(name).has_value() || process_.FindStored(name) != nullptr ||
+         process_.FindRemote(name) != nullptr;
 }
 
 std::optional<Snapshot> GuardedEnvironment::FindTable(std::string_view name) {
@@ -47,6 +49,10 @@ std::optional<Snapshot> GuardedEnvironment::FindTable(std::string_view name) {
 
 std::shared_ptr<const query::StoredTable> GuardedEnvironment::FindStored(std::string_view name) {
   return MayQuery(name) ? process_.FindStored(name) : nullptr;
+}
+
+std::shared_ptr<const query::RemoteTable> GuardedEnvironment::FindRemote(std::string_view name) {
+  return MayQuery(name) ? process_.FindRemote(name) : nullptr;
 }
 
 std::vector<std::string> GuardedEnvironment::TableNames() {

@@ -23,6 +23,7 @@ class GuardedEnvironment final : public query::Environment {
 
   std::optional<Snapshot> FindTable(std::string_view name) override;
   std::shared_ptr<const query::StoredTable> FindStored(std::string_view name) override;
+  std::shared_ptr<const query::RemoteTable> FindRemote(std::string_view name) override;
   std::vector<std::string> TableNames() override;
   int64_t NowNs() override { return process_.NowNs(); }
   std::optional<Value> FindValue(std::string_view name) override;

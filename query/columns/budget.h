@@ -85,6 +85,7 @@ class Budget {
   // processor_time).
   absl::Status CheckTime() const;
 
+  const Limits& limits() const { return limits_; }
   int max_depth() const { return limits_.max_depth; }
   size_t max_text_bytes() const { return limits_.max_text_bytes; }
   WorkerPool* workers() const { return limits_.workers; }  // nullptr: no other thread helps.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <string_view>
 
 #include "base/scratch.h"
 #include "base/worker_pool.h"
@@ -30,6 +31,9 @@ struct Limits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Ends the evaluation with `stop` when it becomes true.
   const std::atomic<bool>* cancelled = nullptr;
+  // The name with which the client logged in, if it has one. A gateway may send some users'
+  // questions to other processes; no answer depends on it.
+  std::string_view user{};
   // After the deadline, the evaluation continues until its thread has used this much processor time
   // for it, but at most for kClockPerProcessor times this duration. So a short query does not fail
   // because the machine is busy, and a query that waits for a disk ends. 0: it ends at the

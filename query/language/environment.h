@@ -15,7 +15,13 @@
 
 namespace tickstack::query {
 
+class KeptNames;
+class RemoteTable;
 class StoredTable;
+struct Limits;
+
+// What is between a table's name and a date in the name of the table's rows of one day.
+inline constexpr char kOfDay = '@';
 
 // Facts about the process, for `.z` and for system commands such as `\p`.
 struct ProcessFacts {
@@ -46,6 +52,9 @@ class Environment {
   // Returns a stored table; nullptr if there is none. A captured table of the same name takes
   // precedence.
   virtual std::shared_ptr<const StoredTable> FindStored(std::string_view name);
+  // Returns a table of other processes; nullptr if there is none. Captured and stored tables take
+  // precedence. Its days are those of this moment.
+  virtual std::shared_ptr<const RemoteTable> FindRemote(std::string_view name);
   virtual std::vector<std::string> TableNames() = 0;  // Sorted: the answer to `tables[]`.
   virtual int64_t NowNs() = 0;                        // `.z.p`, ns since 2000-01-01 UTC.
 
@@ -69,6 +78,13 @@ class Environment {
   virtual std::vector<std::string> FunctionNames();
   virtual std::vector<std::string> ValueNames();
   virtual ProcessFacts Facts();
+
+  // Returns the answer to a whole request if another process can give it; nullopt: it is evaluated
+  // here. `names` are the variables that the client kept, or nullptr. `may_change`: the client may
+  // call functions that change a process.
+  virtual std::optional<absl::StatusOr<Value>> AnswerWhole(const Value& request,
+                                                           const Limits& limits,
+                                                           const KeptNames* names, bool may_change);
 };
 
 }  // namespace tickstack::query

@@ -28,6 +28,9 @@ class KeptNames {
  public:
   static constexpr size_t kMaxBytes = size_t{16} << 20;  // For all names of a client together.
 
+  bool Has(std::string_view name) const {
+    return kept_.contains(name) || too_large_.contains(name);
+  }
   // Adds the kept names to a request as variables. Cost: a few ns per name; values are not copied.
   absl::Status Load(Frame& request) const;
 

@@ -19,6 +19,7 @@
 #include "query/language/parser.h"
 #include "query/language/partitions.h"
 #include "query/language/process_values.h"
+#include "query/language/remote_query.h"
 #include "query/language/term.h"
 #include "query/language/variables.h"
 
@@ -108,6 +109,9 @@ absl::StatusOr<std::optional<Term>> FindColumnOfTable(Context& context, std::str
     if (const auto* const held = std::get_if<TableView>(&*variable)) view = *held;
   } else if (std::optional<Snapshot> captured = context.environment.FindTable(table)) {
     view = ViewOf(*std::move(captured));
+  } else if (const std::shared_ptr<const RemoteTable> remote =
+                 context.environment.FindRemote(table)) {
+    return ColumnOf(context, *remote, column);
   }
   const int at = view.has_value() ? view->Find(column) : -1;
   if (at < 0) return std::nullopt;
@@ -183,6 +187,10 @@ absl::StatusOr<std::optional<Term>> FindWholeName(Context& context, std::string_
   if (const std::shared_ptr<const StoredTable> stored = environment.FindStored(name)) {
     TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredParts> parts, AllParts(stored, context.budget));
     return Term(ViewOf(std::move(parts)));
+  }
+  if (const std::shared_ptr<const RemoteTable> remote = environment.FindRemote(name)) {
+    TS_ASSIGN_OR_RETURN(Term rows, AllRowsOf(context, *remote));
+    return rows;
   }
   if (std::optional<Value> value = environment.FindValue(name)) return Term(*std::move(value));
   // An operator is not a name: `. is the root, not a function.

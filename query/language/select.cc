@@ -19,6 +19,7 @@
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
 #include "query/language/partitions.h"
+#include "query/language/remote_query.h"
 #include "query/language/update.h"
 #include "query/language/variables.h"
 
@@ -490,6 +491,26 @@ absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, Tab
   return QueryEvaluator(context, query, std::move(source), query.conditions).Run();
 }
 
+absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source,
+                                       std::span<const NodePtr> conditions) {
+  return QueryEvaluator(context, query, std::move(source), conditions).Run();
+}
+
+// Evaluates a query over a remote table; nullopt if its source is none.
+static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context,
+                                                              const Query& query) {
+  // A day that went from one side to the other meanwhile is found there by the next attempt.
+  constexpr int kTries = 3;
+  for (int i = 1;; ++i) {
+    const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, *query.source);
+    if (remote == nullptr) return std::nullopt;
+    absl::StatusOr<Term> term = EvaluateRemoteQuery(context, query, *remote);
+    if (i < kTries && absl::IsAborted(term.status())) continue;
+    TS_RETURN_IF_ERROR(term.status());
+    return *std::move(term);
+  }
+}
+
 // `delete a from d` of a dictionary or its name: returns it without these keys; nullopt for
 // anything else.
 static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const Query& query,
@@ -527,6 +548,8 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
                           std::span(query.conditions).subspan(pruned.conditions))
         .Run();
   }
+  TS_ASSIGN_OR_RETURN(std::optional<Term> remote, EvaluateOverRemote(context, query));
+  if (remote.has_value()) return *std::move(remote);
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
   if (query.verb == Query::Verb::kDelete && !query.columns.empty() && query.conditions.empty()) {
     TS_ASSIGN_OR_RETURN(std::optional<Term> left, DeleteEntries(context, query, source));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "absl/status/statusor.h"
 #include "query/language/ast.h"
 #include "query/language/term.h"
@@ -15,5 +17,8 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query);
 
 // Evaluates a query over `source` instead of its own source.
 absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source);
+// The same, with these conditions instead of its own.
+absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source,
+                                       std::span<const NodePtr> conditions);
 
 }  // namespace tickstack::query

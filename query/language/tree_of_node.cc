@@ -33,6 +33,8 @@ Value Quoted(Value value) {
 class TreeWriter {
  public:
   explicit TreeWriter(Budget& budget) : budget_(budget) {}
+  // With `quote_lists`, a list that is a constant is quoted, so that it is not an application.
+  TreeWriter(Budget& budget, bool quote_lists) : budget_(budget), quote_lists_(quote_lists) {}
 
   absl::StatusOr<Value> Write(const Node& node) {
     TS_RETURN_IF_ERROR(budget_.ChargeItems(2));
@@ -81,6 +83,31 @@ class TreeWriter {
     return Listed(Head(Value::Char(';')), statements, Value());
   }
 
+  absl::StatusOr<Value> QueryTree(const Query& query) {
+    const bool reads = query.verb == Query::Verb::kSelect || query.is_exec();
+    std::vector<Value> items;
+    TS_ASSIGN_OR_RETURN(items.emplace_back(), BuiltinNamed(reads ? "?" : "!"));
+    TS_ASSIGN_OR_RETURN(items.emplace_back(), Write(*query.source));
+    std::vector<Value> conditions;
+    for (const NodePtr& condition : query.conditions) {
+      TS_ASSIGN_OR_RETURN(conditions.emplace_back(), Write(*condition));
+    }
+    items.push_back(conditions.empty() ? Value::List({}) : Quoted(TreeList(std::move(conditions))));
+    TS_ASSIGN_OR_RETURN(items.emplace_back(), Groups(query));
+    TS_ASSIGN_OR_RETURN(items.emplace_back(), Columns(query));
+    if (query.limit != nullptr) {
+      TS_ASSIGN_OR_RETURN(items.emplace_back(), Write(*query.limit));
+    } else if (query.order != nullptr) {
+      items.push_back(Value::Long(kInfinityLong));
+    }
+    if (query.order != nullptr) {
+      std::vector<Value> order = Head(*UnaryFormOf(query.descending ? ">" : "<"));
+      TS_ASSIGN_OR_RETURN(order.emplace_back(), Write(*query.order));
+      items.push_back(Quoted(Value::List(std::move(order))));
+    }
+    return Value::List(std::move(items));
+  }
+
  private:
   static std::vector<Value> Head(Value head) {
     std::vector<Value> items;
@@ -95,7 +122,8 @@ class TreeWriter {
   absl::StatusOr<Value> Constant(const Value& value) {
     TS_RETURN_IF_ERROR(budget_.Charge(ApproximateBytes(value)));
     const bool names = value.type() == Type::kSymbol;
-    return names ? Quoted(value) : value;
+    const bool list = quote_lists_ && value.is_list() && value.count() > 0;
+    return names || list ? Quoted(value) : value;
   }
 
   // Returns the nodes after `items`, with `missing` for absent ones.
@@ -191,32 +219,8 @@ class TreeWriter {
     return Quoted(Value::Symbols(std::move(names)));
   }
 
-  absl::StatusOr<Value> QueryTree(const Query& query) {
-    const bool reads = query.verb == Query::Verb::kSelect || query.is_exec();
-    std::vector<Value> items;
-    TS_ASSIGN_OR_RETURN(items.emplace_back(), BuiltinNamed(reads ? "?" : "!"));
-    TS_ASSIGN_OR_RETURN(items.emplace_back(), Write(*query.source));
-    std::vector<Value> conditions;
-    for (const NodePtr& condition : query.conditions) {
-      TS_ASSIGN_OR_RETURN(conditions.emplace_back(), Write(*condition));
-    }
-    items.push_back(conditions.empty() ? Value::List({}) : Quoted(TreeList(std::move(conditions))));
-    TS_ASSIGN_OR_RETURN(items.emplace_back(), Groups(query));
-    TS_ASSIGN_OR_RETURN(items.emplace_back(), Columns(query));
-    if (query.limit != nullptr) {
-      TS_ASSIGN_OR_RETURN(items.emplace_back(), Write(*query.limit));
-    } else if (query.order != nullptr) {
-      items.push_back(Value::Long(kInfinityLong));
-    }
-    if (query.order != nullptr) {
-      std::vector<Value> order = Head(*UnaryFormOf(query.descending ? ">" : "<"));
-      TS_ASSIGN_OR_RETURN(order.emplace_back(), Write(*query.order));
-      items.push_back(Quoted(Value::List(std::move(order))));
-    }
-    return Value::List(std::move(items));
-  }
-
   Budget& budget_;
+  const bool quote_lists_ = false;
 };
 
 }  // namespace
@@ -226,5 +230,21 @@ absl::StatusOr<Value> TreeOfStatements(std::span<const NodePtr> statements, Budg
   if (statements[0] == nullptr) return Value();
   return TreeWriter(budget).Write(*statements[0]);
 }
+
+absl::StatusOr<Value> TreeOfNode(const Node& node, Budget& budget) {
+  return TreeWriter(budget, /*quote_lists=*/true).Write(node);
+}
+
+absl::StatusOr<Value> TreeOfQuery(const Query& query, Budget& budget) {
+  return TreeWriter(budget, /*quote_lists=*/true).QueryTree(query);
+}
+
+absl::StatusOr<Value> TreeOfBuiltin(std::string_view name, Budget& budget) {
+  return ValueOf(FindBuiltin(name), budget);
+}
+
+Value QuotedTree(Value value) { return Quoted(std::move(value)); }
+
+Value TreeOfItems(std::vector<Value> items) { return TreeList(std::move(items)); }
 
 }  // namespace tickstack::query

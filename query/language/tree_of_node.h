@@ -16,6 +16,8 @@
 // (!;n;(flip;...)).
 
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
@@ -27,5 +29,17 @@ namespace tickstack::query {
 // Returns the tree of a text's statements. Errors: `nyi` for a statement that has no tree, such as
 // a signal, or an assignment through a comparison like `a<>:1`; those of copying a function.
 absl::StatusOr<Value> TreeOfStatements(std::span<const NodePtr> statements, Budget& budget);
+
+// Returns the tree of one expression, in which constants may be any values.
+absl::StatusOr<Value> TreeOfNode(const Node& node, Budget& budget);
+// Returns the tree of a query: (?;source;conditions;groups;columns), and its limit and order if it
+// has them.
+absl::StatusOr<Value> TreeOfQuery(const Query& query, Budget& budget);
+// Returns a tree that means a built-in, which must exist.
+absl::StatusOr<Value> TreeOfBuiltin(std::string_view name, Budget& budget);
+// Returns a tree that evaluates to the value itself.
+Value QuotedTree(Value value);
+// Returns the tree with these items. Symbols alone become a vector, as in q.
+Value TreeOfItems(std::vector<Value> items);
 
 }  // namespace tickstack::query

@@ -317,7 +317,7 @@ absl::Status CheckAssignable(Context& context, std::string_view name) {
   Environment& environment = context.environment;
   if (FindBuiltin(whole) != nullptr || IsReservedWord(whole) || IsSpaceOfOthers(context, whole) ||
       environment.FindTable(whole).has_value() || environment.FindStored(whole) != nullptr ||
-      environment.FindValue(whole).has_value()) {
+      environment.FindRemote(whole) != nullptr || environment.FindValue(whole).has_value()) {
     return CannotAssign(name);
   }
   return absl::OkStatus();

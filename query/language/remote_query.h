@@ -1,0 +1,44 @@
+#pragma once
+
+// Queries over tables of other processes (query/columns/remote_table.h).
+//
+//   conditions on `date` come first   ->  which days, and so which processes
+//   nothing names `date`              ->  the last days, as a process that has them sees them
+//
+//   one process   the whole query goes there
+//   several       each process aggregates its rows, and the results are combined
+//                 (split_aggregates.h); or, for other queries, each selects the rows that meet the
+//                 conditions, with only the columns that the query names, and the query is
+//                 evaluated over them here
+//
+// What names no column, such as a variable of the request, is evaluated here and sent as a value
+// (sendable.h). A condition over all rows, such as price=max price, applies to the rows of all
+// processes together, so it is evaluated here if there are several.
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "query/columns/remote_table.h"
+#include "query/language/ast.h"
+#include "query/language/term.h"
+
+namespace tickstack::query {
+
+// Returns the remote table if a query's source is just its name; nullptr otherwise.
+std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& source);
+
+// Evaluates a query over a remote table. Errors: kAborted if no process has a day any more; `nyi`
+// for row numbers over several processes, and for `update` and `delete` with conditions on `date`;
+// `schema` if the processes do not have the same columns.
+absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
+                                         const RemoteTable& table);
+
+// Returns a column of the last days; nullopt if there is no such column.
+absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,
+                                             std::string_view column);
+// Returns all rows of the last days.
+absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table);
+
+}  // namespace tickstack::query
