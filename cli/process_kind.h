@@ -79,7 +79,7 @@ class StackProcess {
 
 // The order in which processes stop: first new rows end, then the last sample, the last bars, the
 // publication of staged rows, that of chained tickerplants, and finally their readers.
-enum class StopRank { kFeed, kMonitor, kAggEngine, kTickerplant, kChained, kRdb, kHdb };
+enum class StopRank { kFeed, kMonitor, kGateway, kAggEngine, kTickerplant, kChained, kRdb, kHdb };
 
 // A row of the table.
 struct ProcessKind {

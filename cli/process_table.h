@@ -23,6 +23,7 @@
 #include "cli/process_kind.h"
 #include "cli/security_config.h"
 #include "feed/feed_main.h"
+#include "gateway/gateway_main.h"
 #include "hdb/hdb_main.h"
 #include "monitor/monitor_main.h"
 #include "rdb/rdb_main.h"
@@ -54,6 +55,7 @@ struct StackConfig {
   std::optional<hdb::HdbMainOptions> hdb;
   std::vector<monitor::MonitorOptions> monitors;
   std::optional<aggengine::AggEngineMainOptions> aggengine;
+  std::optional<gateway::GatewayMainOptions> gateway;
 };
 
 extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
@@ -63,6 +65,7 @@ extern const ProcessHooks<feed::FeedOptions> kFeedHooks;
 extern const ProcessHooks<hdb::HdbMainOptions> kHdbHooks;
 extern const ProcessHooks<monitor::MonitorOptions> kMonitorHooks;
 extern const ProcessHooks<aggengine::AggEngineMainOptions> kAggEngineHooks;
+extern const ProcessHooks<gateway::GatewayMainOptions> kGatewayHooks;
 
 // Sections are read in this order, too: a kind can refer to the ones above it.
 // clang-format off
@@ -88,6 +91,9 @@ inline constexpr ProcessKind kProcesses[] = {
     Row<&StackConfig::aggengine, kAggEngineHooks>("aggengine",
         "Compute bars of trades and quotes, and publish them through the tickerplant",
         0, StopRank::kAggEngine),
+    Row<&StackConfig::gateway, kGatewayHooks>("gateway",
+        "Answer queries through several rdbs and hdbs, as one process would",
+        5015, StopRank::kGateway),
 };
 // clang-format on
 

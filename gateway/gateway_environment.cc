@@ -1,0 +1,252 @@
+#include "gateway/gateway_environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/status.h"
+#include "gateway/whole_request.h"
+#include "query/columns/errors.h"
+
+namespace tickstack::gateway {
+namespace {
+
+// Evaluates a tree if the hdb has all days. It is sent as a text, as clients of kdb+ do.
+constexpr std::string_view kIfItHasTheDays =
+    "{[days;tree]$[all days in @[value;`date;0#0Nd];eval tree;'\"no longer here\"]}";
+constexpr std::string_view kNotHere = "no longer here";
+
+bool IsNothing(std::span<const Value> args) {
+  return args.empty() || (args.size() == 1 && args[0].is_null());
+}
+
+std::string_view NameOf(Health health) {
+  switch (health) {
+    case Health::kUnknown:
+      return "silent";
+    case Health::kLive:
+      return "live";
+    case Health::kDoubtful:
+      return "doubtful";
+    case Health::kBehind:
+      return "behind";
+  }
+  return "";
+}
+
+bool HaveTheSameDays(const SideContents& side) {
+  return std::ranges::all_of(side.processes, [&](const ProcessContents& process) {
+    return process.days == side.processes.front().days;
+  });
+}
+
+Value Longs(const std::vector<int64_t>& longs) {
+  return Value::Vector(Type::kLong, std::span<const int64_t>(longs));
+}
+
+}  // namespace
+
+// A table as of the days in `contents`.
+class GatewayEnvironment::Table final : public query::RemoteTable {
+ public:
+  Table(std::string name, std::shared_ptr<const Contents> contents, GatewayEnvironment& of)
+      : name_(std::move(name)), contents_(std::move(contents)), of_(of) {}
+
+  const std::string& name() const override { return name_; }
+  bool IsOn(Side side) const override { return contents_->Of(side).tables.contains(name_); }
+  std::vector<std::string> Columns(Side side) const override {
+    const auto found = contents_->Of(side).tables.find(name_);
+    return found == contents_->Of(side).tables.end() ? std::vector<std::string>() : found->second;
+  }
+  std::span<const int32_t> Days(Side side) const override {
+    if (!IsOn(side)) return {};
+    return contents_->Of(side).days;
+  }
+
+  size_t DaysOfOne(Side side, std::span<const int32_t> days) const override {
+    size_t most = 1;
+    for (const ProcessContents& process : contents_->Of(side).processes) {
+      size_t n = 0;
+      while (n < days.size() && std::ranges::binary_search(process.days, days[n])) ++n;
+      most = std::max(most, n);
+    }
+    return most;
+  }
+
+  absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
+                            const query::Limits& limits) const override {
+    of_.counters_.parts.fetch_add(1, std::memory_order_relaxed);
+    std::vector<bool> may;
+    for (const ProcessContents& process : contents_->Of(side).processes) {
+      may.push_back(process.tables.contains(name_) && std::ranges::all_of(days, [&](int32_t day) {
+                      return std::ranges::binary_search(process.days, day);
+                    }));
+    }
+    if (std::ranges::find(may, true) == may.end()) {
+      return Gone(days.empty() ? std::string() : FormatDate(days.front()));
+    }
+    std::vector<Value> request;
+    if (side == Side::kPast && !days.empty()) {
+      request.push_back(Value::String(kIfItHasTheDays));
+      request.push_back(Value::Vector(Type::kDate, days));
+    } else {
+      request.push_back(Value::String("eval"));
+    }
+    request.push_back(std::move(tree));
+    absl::StatusOr<Value> answer =
+        of_.On(side)->Ask(Value::List(std::move(request)), /*only_reads=*/true, limits, may);
+    if (answer.ok() || days.empty() || !absl::IsUnknown(answer.status())) return answer;
+    const std::string_view error = Message(answer.status());
+    const std::string day = FormatDate(days.front());
+    const bool moved = side == Side::kPast ? error.starts_with(kNotHere)
+                                           : error == name_ + std::string(1, query::kOfDay) + day;
+    return moved ? absl::StatusOr<Value>(Gone(day)) : answer;
+  }
+
+ private:
+  // The error of a day that the processes do not have any more. The days are read anew.
+  absl::Status Gone(const std::string& day) const {
+    of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
+    const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
+    std::string failures;
+    for (const Side side : {Side::kLast, Side::kPast}) {
+      const std::vector<ProcessContents>& processes = now->Of(side).processes;
+      for (size_t i = 0; i < processes.size(); ++i) {
+        if (processes[i].failure.empty()) continue;
+        failures += fmt::format("; {} {}: {}", of_.On(side)->name(),
+                                of_.On(side)->at(i).address.ToString(), processes[i].failure);
+      }
+    }
+    return absl::AbortedError(
+        AbslView(fmt::format("unavailable: no process has {} of {} now{}", name_, day, failures)));
+  }
+
+  const std::string name_;
+  const std::shared_ptr<const Contents> contents_;
+  GatewayEnvironment& of_;
+};
+
+std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
+  std::shared_ptr<const Contents> contents = watch_.Get();
+  // Refusal says why.
+  if (!contents->status.ok()) return nullptr;
+  if (!contents->last.tables.contains(name) && !contents->past.tables.contains(name)) {
+    return nullptr;
+  }
+  return std::make_shared<const Table>(std::string(name), std::move(contents), *this);
+}
+
+absl::Status GatewayEnvironment::Refusal(std::string_view) { return watch_.Get()->status; }
+
+std::vector<std::string> GatewayEnvironment::TableNames() {
+  const std::shared_ptr<const Contents> contents = watch_.Get();
+  std::set<std::string> names;
+  for (const Side side : {Side::kLast, Side::kPast}) {
+    for (const auto& [name, columns] : contents->Of(side).tables) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::optional<Value> GatewayEnvironment::FindValue(std::string_view name) {
+  if (name != "date") return std::nullopt;
+  const std::shared_ptr<const Contents> contents = watch_.Get();
+  if (!contents->status.ok()) return std::nullopt;
+  std::vector<int32_t> days;
+  std::ranges::merge(contents->past.days, contents->last.days, std::back_inserter(days));
+  return Value::Vector(Type::kDate, std::span<const int32_t>(days));
+}
+
+std::vector<std::string> GatewayEnvironment::FunctionNames() {
+  return {".gateway.stats", ".gateway.replicas"};
+}
+
+std::optional<absl::StatusOr<Value>> GatewayEnvironment::Call(std::string_view name,
+                                                              std::span<const Value> args) {
+  if (name != ".gateway.stats" && name != ".gateway.replicas") return std::nullopt;
+  if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
+  return name == ".gateway.stats" ? Stats() : ReplicaTable();
+}
+
+std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(const Value& request,
+                                                                     const query::Limits& limits,
+                                                                     const query::KeptNames* names,
+                                                                     bool may_change) {
+  const std::shared_ptr<const Contents> contents = watch_.Get();
+  // Without rdbs, an hdb has all days, if the others do not have different ones.
+  const bool only_past = last_ == nullptr;
+  if (only_past && !HaveTheSameDays(contents->past)) return std::nullopt;
+  const auto is_own = [&](std::string_view name) {
+    if (names != nullptr && names->Has(name)) return true;
+    return !only_past && contents->past.tables.contains(name) &&
+           !contents->last.tables.contains(name);
+  };
+  bool only_reads = false;
+  if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
+  if (!only_reads && !may_change) return std::nullopt;
+  counters_.whole.fetch_add(1, std::memory_order_relaxed);
+  return (only_past ? past_ : last_)->Ask(request, only_reads, limits);
+}
+
+Value GatewayEnvironment::Stats() const {
+  SymbolVector names;
+  std::vector<int64_t> values;
+  const auto add = [&](std::string_view name, uint64_t value) {
+    names.push_back(name);
+    values.push_back(static_cast<int64_t>(value));
+  };
+  add("whole", counters_.whole.load(std::memory_order_relaxed));
+  add("parts", counters_.parts.load(std::memory_order_relaxed));
+  add("moved", counters_.moved.load(std::memory_order_relaxed));
+  const int64_t now_ns = SteadyNs();
+  uint64_t failures = 0, hedged = 0;
+  for (const auto& [replicas, all, live] :
+       {std::tuple(last_, "rdbs", "rdbs_live"), std::tuple(past_, "hdbs", "hdbs_live")}) {
+    uint64_t count = 0, answering = 0;
+    for (size_t i = 0; replicas != nullptr && i < replicas->size(); ++i) {
+      const Replica& replica = replicas->at(i);
+      ++count;
+      answering += replica.health == Health::kLive && !replica.IsSilent(now_ns) ? 1 : 0;
+      failures += replica.failures.load(std::memory_order_relaxed);
+      hedged += replica.hedged.load(std::memory_order_relaxed);
+    }
+    add(all, count);
+    add(live, answering);
+  }
+  add("failures", failures);
+  add("hedged", hedged);
+  for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
+  return Value::Dict(Value::Symbols(std::move(names)), Longs(values));
+}
+
+Value GatewayEnvironment::ReplicaTable() const {
+  SymbolVector sides, addresses, states;
+  std::vector<uint8_t> urgent;
+  std::vector<int64_t> under_way, answers, failures, hedged;
+  const int64_t now_ns = SteadyNs();
+  for (const Replicas* const replicas : {last_, past_}) {
+    for (size_t i = 0; replicas != nullptr && i < replicas->size(); ++i) {
+      const Replica& replica = replicas->at(i);
+      sides.push_back(replicas->name());
+      addresses.push_back(replica.address.ToString());
+      urgent.push_back(replica.urgent ? 1 : 0);
+      const Health health = replica.health.load(std::memory_order_relaxed);
+      states.push_back(replica.IsSilent(now_ns) ? "silent" : NameOf(health));
+      under_way.push_back(replica.under_way.load(std::memory_order_relaxed));
+      answers.push_back(static_cast<int64_t>(replica.answers.load(std::memory_order_relaxed)));
+      failures.push_back(static_cast<int64_t>(replica.failures.load(std::memory_order_relaxed)));
+      hedged.push_back(static_cast<int64_t>(replica.hedged.load(std::memory_order_relaxed)));
+    }
+  }
+  return Value::Table(
+      {"side", "address", "urgent", "state", "under_way", "answers", "failures", "hedged"},
+      {Value::Symbols(std::move(sides)), Value::Symbols(std::move(addresses)),
+       Value::Vector(Type::kBoolean, std::span<const uint8_t>(urgent)),
+       Value::Symbols(std::move(states)), Longs(under_way), Longs(answers), Longs(failures),
+       Longs(hedged)});
+}
+
+}  // namespace tickstack::gateway

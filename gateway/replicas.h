@@ -1,0 +1,125 @@
+#pragma once
+
+// Processes that give the same answers, such as the rdbs of a stack: each question goes to one of
+// them, and to another one if that one fails or is slow.
+//
+//   Ask(question) --> the replica with the fewest questions under way ----> its answer
+//                        | no answer for hedge_ns,     | connection lost
+//                        | and silent                  |
+//                        v                             v
+//                     a second one as well,         the next one, if the question
+//                     the first answer counts       only reads or was not sent
+//
+// The watch (watch.h) asks each replica a short question every 100 ms. A replica that does not
+// answer it is silent: it hangs, or all its threads are busy. A long query on a replica that does
+// answer is not sent twice.
+//
+// A replica that is doubtful, silent or has just failed is asked only if no other one is left, and
+// one that has not read its whole log is not asked: its answers would lack rows. With
+// urgent replicas, questions of urgent users go to these, and all others to the rest, as long as
+// there are such replicas left.
+//
+// A connection that waits for an answer nobody needs any more is closed: the process on the other
+// side stops evaluating for a client that is gone.
+//
+// Threads: any may call Ask, and each call blocks its thread. A call borrows an Asker, which has a
+// loop and a connection to each replica, from a pool that grows to the number of threads that ask
+// at the same time.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gateway/link.h"
+#include "query/columns/limits.h"
+#include "table/value.h"
+#include "wire/address.h"
+
+namespace tickstack::gateway {
+
+struct ReplicaOptions {
+  // A question without an answer after this time is sent to a second replica, too, if the first one
+  // is silent; 0: never.
+  int64_t hedge_ns = 250'000'000;
+  // A replica that did not answer is asked again after this time, or if no other one is left.
+  int64_t rest_ns = 1'000'000'000;
+  std::vector<std::string> urgent_users{};
+  LinkOptions link{};
+};
+
+// What the watch of the processes (watch.h) knows about one.
+enum class Health : uint8_t {
+  kUnknown,   // It has not answered yet.
+  kLive,      // It answers, and has all rows that were published.
+  kDoubtful,  // It had all rows, but is not connected to the tickerplant, or had to refuse some.
+  kBehind,    // It has not read its whole log yet.
+};
+
+// One replica. Any thread may read it, and any thread counts; the watch sets what it knows.
+struct Replica {
+  // From this time without an answer on, a replica is silent.
+  static constexpr int64_t kSilentNs = 100'000'000;
+  bool IsSilent(int64_t now_ns) const {
+    const int64_t since_ns = waits_since_ns.load(std::memory_order_relaxed);
+    return since_ns != 0 && now_ns - since_ns > kSilentNs;
+  }
+
+  wire::Address address;
+  bool urgent = false;
+  std::atomic<Health> health{Health::kUnknown};
+  // When the watch sent the question that is not answered; 0: there is none. Steady clock, ns.
+  std::atomic<int64_t> waits_since_ns{0};
+  std::atomic<int64_t> under_way{0};  // Questions that it has not answered.
+  std::atomic<uint64_t> answers{0};   // Errors in q count as answers.
+  std::atomic<uint64_t> failures{0};  // Connections lost or refused while a question waited.
+  std::atomic<uint64_t> hedged{0};  // Questions that another replica got, too, because it was slow.
+  // Until when it is asked only if no other one is left, on the steady clock in ns.
+  std::atomic<int64_t> rests_until_ns{0};
+};
+
+class Asker;
+
+class Replicas {
+ public:
+  // `name` is that of the group in errors: `rdb`. There must be at least one address.
+  Replicas(std::string name, const std::vector<wire::Address>& addresses,
+           const std::vector<wire::Address>& urgent, ReplicaOptions options);
+  ~Replicas();
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
+
+  // Returns the answer to a request. `only_reads`: it may be evaluated twice. `may`: which replicas
+  // may be asked; empty: all. Errors: kUnknown with the signal of an answer that is an error;
+  // kUnavailable, which names each replica that was tried and why it failed; `stop`
+  // (kResourceExhausted) at the deadline or when it is cancelled.
+  absl::StatusOr<Value> Ask(const Value& request, bool only_reads, const query::Limits& limits,
+                            const std::vector<bool>& may = {});
+
+  const std::string& name() const { return name_; }
+  const ReplicaOptions& options() const { return options_; }
+  size_t size() const { return replicas_.size(); }
+  Replica& at(size_t replica) { return *replicas_[replica]; }
+  const Replica& at(size_t replica) const { return *replicas_[replica]; }
+
+ private:
+  friend class Asker;
+  // Returns the replica to ask next, which is not in `tried`; nullopt if all are.
+  std::optional<size_t> Choose(const std::vector<bool>& tried, std::string_view user);
+
+  const std::string name_;
+  const ReplicaOptions options_;
+  bool has_urgent_ = false;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::atomic<size_t> next_{0};  // Where the search for the least busy one begins.
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Asker>> idle_;  // Guarded by mutex_.
+};
+
+}  // namespace tickstack::gateway

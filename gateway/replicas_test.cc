@@ -1,0 +1,225 @@
+// Goal: each question gets an answer as long as one replica can give it, and none is evaluated
+// twice unless it only reads. Method: servers on loopback that answer, hang, end connections or are
+// not there.
+
+#include "gateway/replicas.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "query/columns/errors.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::gateway {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Answers with its number, or not at all.
+class Process final : public wire::ServerHandler {
+ public:
+  explicit Process(int64_t number) : number_(number) {
+    auto server = wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, this);
+    TS_CHECK(server.ok());
+    server_ = *std::move(server);
+    thread_ = std::thread([this] { loop_.Run(); });
+  }
+  ~Process() override {
+    loop_.Stop();
+    thread_.join();
+  }
+
+  wire::Address address() const { return {"127.0.0.1", server_->port(), ""}; }
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    if (message.kind != wire::MessageKind::kSync) return;
+    ++asked;
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (hangs) return;
+    if (closes) return connection.Close(absl::OkStatus());
+    connection.Reply(ticket, Value::Long(number_));
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override { ++closed; }
+
+  std::atomic<bool> hangs{false}, closes{false};
+  std::atomic<int> asked{0}, closed{0};
+
+ private:
+  const int64_t number_;
+  wire::EventLoop loop_;
+  std::unique_ptr<wire::Server> server_;
+  std::thread thread_;
+};
+
+class ReplicasTest : public testing::Test {
+ protected:
+  void Make(ReplicaOptions options = {}, std::vector<wire::Address> urgent = {}) {
+    std::vector<wire::Address> addresses;
+    for (const Process* const process : {&first_, &second_})
+      addresses.push_back(process->address());
+    replicas_ = std::make_unique<Replicas>("rdb", addresses, urgent, options);
+  }
+  // Returns the number that answers; the error's text if there is none.
+  std::string Ask(bool only_reads = true, std::chrono::milliseconds at_most = 10s,
+                  std::string_view user = "", const std::vector<bool>& may = {}) {
+    query::Limits limits;
+    limits.deadline = std::chrono::steady_clock::now() + at_most;
+    limits.user = user;
+    const absl::StatusOr<Value> answer =
+        replicas_->Ask(Value::String("who"), only_reads, limits, may);
+    return answer.ok() ? std::to_string(answer->as<int64_t>())
+                       : std::string(Message(answer.status()));
+  }
+  // Makes a replica silent, as the watch does.
+  void Silence(size_t replica) { replicas_->at(replica).waits_since_ns = SteadyNs() - 500'000'000; }
+
+  Process first_{1}, second_{2};
+  std::unique_ptr<Replicas> replicas_;
+};
+
+TEST_F(ReplicasTest, TakeTurns) {
+  Make();
+  for (int i = 0; i < 20; ++i) Ask();
+  EXPECT_EQ(first_.asked, 10);
+  EXPECT_EQ(second_.asked, 10);
+  EXPECT_EQ(replicas_->at(0).answers, 10u);
+  EXPECT_EQ(replicas_->at(0).under_way, 0);
+}
+
+TEST_F(ReplicasTest, TheLessBusyOneIsAsked) {
+  Make();
+  replicas_->at(0).under_way = 3;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Ask(), "2");
+  replicas_->at(1).under_way = 4;
+  EXPECT_EQ(Ask(), "1");
+}
+
+TEST_F(ReplicasTest, AnotherOneIsAskedIfTheConnectionEnds) {
+  Make();
+  first_.closes = true;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Ask(), "2");
+  EXPECT_GE(replicas_->at(0).failures, 1u);
+  EXPECT_LE(first_.asked, 2) << "it rests after a failure";
+}
+
+TEST_F(ReplicasTest, WhatMayChangeSomethingIsNotSentTwice) {
+  Make();
+  first_.closes = second_.closes = true;
+  EXPECT_THAT(Ask(/*only_reads=*/false), testing::StartsWith("rdb: no answer: 127.0.0.1:"));
+  EXPECT_EQ(first_.asked + second_.asked, 1);
+}
+
+TEST_F(ReplicasTest, WhatWasNotSentGoesToAnotherOne) {
+  // Nobody listens at this address.
+  const wire::Address nobody = Process(0).address();
+  replicas_ = std::make_unique<Replicas>("rdb", std::vector{nobody, second_.address()},
+                                         std::vector<wire::Address>(), ReplicaOptions());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Ask(/*only_reads=*/false), "2");
+  replicas_ = std::make_unique<Replicas>("rdb", std::vector{nobody}, std::vector<wire::Address>(),
+                                         ReplicaOptions());
+  EXPECT_THAT(Ask(), testing::StartsWith("rdb: no answer: " + nobody.ToString() + ": "));
+}
+
+TEST_F(ReplicasTest, ASilentOneIsHedged) {
+  Make({.hedge_ns = 20'000'000});
+  first_.hangs = second_.hangs = true;
+  std::thread wakes([this] {
+    while (first_.asked + second_.asked == 0) std::this_thread::sleep_for(1ms);
+    const size_t slow = first_.asked > 0 ? 0 : 1;
+    (slow == 0 ? second_ : first_).hangs = false;
+    Silence(slow);
+  });
+  const std::string answer = Ask();
+  wakes.join();
+  EXPECT_EQ(answer, first_.hangs ? "2" : "1");
+  EXPECT_EQ(replicas_->at(0).hedged + replicas_->at(1).hedged, 1u);
+  EXPECT_EQ(replicas_->at(0).under_way + replicas_->at(1).under_way, 0);
+  // The connection to the one that hangs is closed, so that it need not evaluate any more.
+  while (first_.closed + second_.closed == 0) std::this_thread::sleep_for(1ms);
+}
+
+TEST_F(ReplicasTest, ALongQueryIsNotSentTwice) {
+  Make({.hedge_ns = 1'000'000});
+  first_.hangs = second_.hangs = true;
+  EXPECT_THAT(Ask(true, 200ms), testing::HasSubstr("no answer from 127.0.0.1:"));
+  EXPECT_EQ(first_.asked + second_.asked, 1) << "the watch says that both answer";
+}
+
+TEST_F(ReplicasTest, SilentOnesAreTheLastResort) {
+  Make();
+  Silence(0);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Ask(), "2");
+  Silence(1);
+  EXPECT_THAT(Ask(), testing::AnyOf("1", "2"));
+}
+
+TEST_F(ReplicasTest, UsersHaveTheirReplicas) {
+  Process urgent(3);
+  Make({.urgent_users = {"desk"}}, {urgent.address()});
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Ask(true, 10s, "desk"), "3");
+    EXPECT_THAT(Ask(true, 10s, "other"), testing::AnyOf("1", "2"));
+  }
+  Silence(2);
+  EXPECT_THAT(Ask(true, 10s, "desk"), testing::AnyOf("1", "2"));
+  replicas_->at(2).waits_since_ns = 0;
+  Silence(0);
+  Silence(1);
+  EXPECT_EQ(Ask(true, 10s, "other"), "3");
+}
+
+TEST_F(ReplicasTest, OnlyThoseThatMayAreAsked) {
+  Make();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Ask(true, 10s, "", {false, true}), "2");
+  EXPECT_EQ(Ask(true, 10s, "", {false, false}), "rdb: none of them has this");
+}
+
+TEST_F(ReplicasTest, ANewConnectionAsksFirstWhetherItIsReady) {
+  // These processes answer the question with a number, which is not `true`.
+  Make({.link = {.ready_question = "ready", .not_ready = "not yet"}});
+  EXPECT_THAT(Ask(/*only_reads=*/false),
+              testing::MatchesRegex("rdb: no answer: .*: not yet; .*: not yet"));
+}
+
+TEST_F(ReplicasTest, ACancelledQuestionEnds) {
+  Make();
+  first_.hangs = second_.hangs = true;
+  std::atomic<bool> cancelled{false};
+  query::Limits limits;
+  limits.cancelled = &cancelled;
+  std::thread client([&] {
+    while (first_.asked + second_.asked == 0) std::this_thread::sleep_for(1ms);
+    cancelled = true;
+  });
+  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  client.join();
+  EXPECT_EQ(query::QErrorText(answer.status()), "stop");
+}
+
+TEST_F(ReplicasTest, ManyThreadsAskAtTheSameTime) {
+  Make();
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) right += Ask().size() == 1 ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 200);
+  EXPECT_EQ(replicas_->at(0).under_way + replicas_->at(1).under_way, 0);
+}
+
+}  // namespace
+}  // namespace tickstack::gateway
