@@ -17,6 +17,7 @@
 #include "aggengine/aggengine_main.h"
 #include "base/file.h"
 #include "base/logging.h"
+#include "bridge/bridge_main.h"
 #include "cli/process_kind.h"
 #include "cli/security_config.h"
 #include "feed/feed_main.h"
@@ -50,6 +51,7 @@ struct StackConfig {
   std::optional<hdb::HdbMainOptions> hdb;
   std::vector<monitor::MonitorOptions> monitors;
   std::optional<aggengine::AggEngineMainOptions> aggengine;
+  std::vector<bridge::BridgeOptions> bridges;
 };
 
 extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
@@ -58,6 +60,7 @@ extern const ProcessHooks<feed::FeedOptions> kFeedHooks;
 extern const ProcessHooks<hdb::HdbMainOptions> kHdbHooks;
 extern const ProcessHooks<monitor::MonitorOptions> kMonitorHooks;
 extern const ProcessHooks<aggengine::AggEngineMainOptions> kAggEngineHooks;
+extern const ProcessHooks<bridge::BridgeOptions> kBridgeHooks;
 
 // Sections are read in this order, too: a kind can refer to the ones above it.
 // clang-format off
@@ -80,6 +83,9 @@ inline constexpr ProcessKind kProcesses[] = {
     Row<&StackConfig::aggengine, kAggEngineHooks>("aggengine",
         "Compute bars of trades and quotes, and publish them through the tickerplant",
         0, StopRank::kAggEngine),
+    Row<&StackConfig::bridges, kBridgeHooks>("bridge",
+        "Pass rows on to Kafka, or publish rows from Kafka, each exactly once",
+        0, StopRank::kFeed),
 };
 // clang-format on
 
