@@ -107,7 +107,7 @@ size_t Exporter::waiting_bytes() const {
 
 bool Exporter::has_batch() const {
   if (!ready_.empty()) return true;
-  return waiting_rows_ > 0 && current_.log.first_message_crc.has_value();
+  return waiting_rows_ > 0 && !current_.log_ended && current_.log.first_message_crc.has_value();
 }
 
 OutgoingBatch Exporter::MakeBatch(std::optional<int32_t> ended_day) {

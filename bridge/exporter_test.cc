@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/kafka_client.h"
 #include "bridge/payload.h"
 #include "wire/codec.h"
 

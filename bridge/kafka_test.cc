@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
 #include "bridge/bridge_main.h"
 #include "bridge/bridge_metrics.h"
 #include "bridge/start_file.h"

@@ -123,7 +123,7 @@ void TopicWriter::Run() {
     const absl::Status status = Open(&opened);
     Report(status);
     if (status.ok()) break;
-    producer_ = nullptr;
+    DropProducers();
     if (absl::IsInvalidArgument(status) || absl::IsDataLoss(status)) {
       return Post([this, status] { events_.ended(status); });
     }
@@ -143,7 +143,7 @@ void TopicWriter::Run() {
     if (!written.ok()) {
       if (stopping()) break;
       // Waits until its last messages are forgotten: they point into the batch.
-      producer_ = nullptr;
+      DropProducers();
       return Post([this, written] { events_.ended(written); });
     }
     const int64_t delay_ns = MonotonicNs() - batch->since_ns;
@@ -161,20 +161,27 @@ void TopicWriter::Run() {
     }
     Post([this] { events_.committed(); });
   }
-  producer_ = nullptr;
+  DropProducers();
+}
+
+void TopicWriter::DropProducers() {
+  for (KafkaOwned<rd_kafka_t>& producer : producers_) producer = nullptr;
 }
 
 // ---- opening
 
 absl::Status TopicWriter::Open(OpenedTopics* opened) {
-  // Settings of the user come first, so that these hold.
-  TS_ASSIGN_OR_RETURN(producer_,
-                      OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
-                                {{"transactional.id", options_.prefix},
-                                 {"transaction.timeout.ms", std::to_string(kTransactionMs)}}));
-  const KafkaOwned<rd_kafka_error_t> error(
-      rd_kafka_init_transactions(producer_.get(), kMetadataMs));
-  if (error != nullptr) return KafkaError(error.get(), "kafka: init_transactions");
+  for (size_t i = 0; i < producers_.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(producers_[i],
+                        OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
+                                  {{"transactional.id", fmt::format("{}-{}", options_.prefix, i)},
+                                   {"transaction.timeout.ms", std::to_string(kTransactionMs)}}));
+  }
+  for (const KafkaOwned<rd_kafka_t>& producer : producers_) {
+    const KafkaOwned<rd_kafka_error_t> error(
+        rd_kafka_init_transactions(producer.get(), kMetadataMs));
+    if (error != nullptr) return KafkaError(error.get(), "kafka: init_transactions");
+  }
   TS_RETURN_IF_ERROR(FindTopics(opened));
   TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
   return absl::OkStatus();
@@ -189,7 +196,7 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
   for (int round = 0; round < kRounds; ++round) {
     const rd_kafka_metadata_t* raw = nullptr;
     const rd_kafka_resp_err_t code =
-        rd_kafka_metadata(producer_.get(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
+        rd_kafka_metadata(producer(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
     const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
     opened->partitions.clear();
@@ -233,8 +240,8 @@ absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
     rd_kafka_NewTopic_set_config(topic, "cleanup.policy", "compact");
     rd_kafka_NewTopic_set_config(topic, "segment.bytes", "16777216");
   }
-  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(producer_.get()));
-  rd_kafka_CreateTopics(producer_.get(), pointers.data(), pointers.size(), nullptr, queue.get());
+  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(producer()));
+  rd_kafka_CreateTopics(producer(), pointers.data(), pointers.size(), nullptr, queue.get());
   const AdminOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), 4 * kMetadataMs));
   if (event == nullptr) return Unavailable("kafka: create topics: no answer");
   if (const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get())) {
@@ -319,7 +326,7 @@ absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const Outg
   for (;;) {
     rd_kafka_headers_t* const list = headers.Encode();
     const rd_kafka_resp_err_t code = rd_kafka_producev(
-        producer_.get(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(record.partition),
+        producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(record.partition),
         RD_KAFKA_V_VALUE(const_cast<std::byte*>(bytes.data()), bytes.size()),
         RD_KAFKA_V_MSGFLAGS(copies ? RD_KAFKA_MSG_F_COPY : 0), RD_KAFKA_V_HEADERS(list),
         RD_KAFKA_V_END);
@@ -329,7 +336,7 @@ absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const Outg
       return KafkaError(code, fmt::format("kafka: write {} bytes to {}", bytes.size(), topic));
     }
     if (stopping()) return absl::CancelledError("stopped");
-    rd_kafka_poll(producer_.get(), 5);
+    rd_kafka_poll(producer(), 5);
   }
 }
 
@@ -343,7 +350,7 @@ absl::Status TopicWriter::Produce(const OutgoingBatch& batch) {
   SaveState(after, position);
   const std::string topic = TopicOf(options_.prefix, kPositionsTable);
   const rd_kafka_resp_err_t code =
-      rd_kafka_producev(producer_.get(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+      rd_kafka_producev(producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
                         RD_KAFKA_V_KEY(options_.prefix.data(), options_.prefix.size()),
                         RD_KAFKA_V_VALUE(position.data(), position.size()),
                         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
@@ -355,7 +362,7 @@ absl::Status TopicWriter::Produce(const OutgoingBatch& batch) {
 absl::Status TopicWriter::Abort() {
   counters_->aborts.fetch_add(1, std::memory_order_relaxed);
   while (!stopping()) {
-    const KafkaOwned<rd_kafka_error_t> error(rd_kafka_abort_transaction(producer_.get(), kCallMs));
+    const KafkaOwned<rd_kafka_error_t> error(rd_kafka_abort_transaction(producer(), kCallMs));
     if (error == nullptr) return absl::OkStatus();
     if (rd_kafka_error_is_retriable(error.get()) == 0) {
       return Ended(error.get(), "kafka: abort");
@@ -369,14 +376,16 @@ absl::Status TopicWriter::Abort() {
 // not committed. kCancelled: stopping.
 absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
   while (!stopping()) {
-    const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer_.get()));
+    const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
     if (begun != nullptr) return Ended(begun.get(), "kafka: begin");
     absl::Status produced = Produce(batch);
     while (produced.ok()) {
       if (stopping()) return absl::CancelledError("stopped");
-      const KafkaOwned<rd_kafka_error_t> error(
-          rd_kafka_commit_transaction(producer_.get(), kCallMs));
-      if (error == nullptr) return absl::OkStatus();
+      const KafkaOwned<rd_kafka_error_t> error(rd_kafka_commit_transaction(producer(), kCallMs));
+      if (error == nullptr) {
+        ++turn_;
+        return absl::OkStatus();
+      }
       if (rd_kafka_error_txn_requires_abort(error.get()) != 0) {
         produced = KafkaError(error.get(), "kafka: commit");
       } else if (rd_kafka_error_is_retriable(error.get()) != 0) {

@@ -5,12 +5,18 @@
 //   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> last position
 //   batch:  begin -> a record per partition of a table -> the position -> commit
 //
+// Two producers take turns, with the transactional ids PREFIX-0 and PREFIX-1. A transaction begins
+// when the one before is committed, so the order is that of the batches. The broker completes a
+// committed transaction a little later, and makes its producer wait until then. In turns, neither
+// has to wait.
+//
 // A transaction that fails is aborted and written again. After an error that ends the producer, such
 // as a broker that gave the prefix to another writer, the writer stops and says so: whoever uses it
 // then opens another one, which reads the last committed position.
 //
 // Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -99,6 +105,8 @@ class TopicWriter {
   void Report(const absl::Status& problem);
   bool Pause(int milliseconds);  // False: stopping.
   bool stopping() const;
+  rd_kafka_t* producer() const { return producers_[turn_ % producers_.size()].get(); }
+  void DropProducers();
   void Post(std::function<void()> function);
 
   wire::EventLoop& loop_;
@@ -115,8 +123,10 @@ class TopicWriter {
   absl::Status problem_;
   int64_t problem_since_ns_ = 0;
 
-  KafkaOwned<rd_kafka_t> producer_;  // The thread's.
-  std::thread thread_;               // Last.
+  // The thread's.
+  std::array<KafkaOwned<rd_kafka_t>, 2> producers_;
+  size_t turn_ = 0;
+  std::thread thread_;  // Last.
 };
 
 }  // namespace tickstack::bridge
