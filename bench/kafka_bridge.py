@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from tests.support import kafka_broker, kdb_ipc, stack  # noqa: E402
 
+STATS = ".bridge.stats[]"
 NS_FROM_1970_TO_2000 = 946_684_800_000_000_000
 HERE = """
 [tickerplant]
@@ -110,7 +111,7 @@ class Run:
 
     def report(self, what, running, bridge, rows, size):
         def written():
-            return running.ask(bridge, ".bridge.stats[]")["rows_written"]
+            return running.ask(bridge, STATS)["rows_written"]
         first = stack.wait_until(written, 60, "the first rows")
         begun = time.monotonic()
         stack.wait_until(lambda: written() >= rows, 600, f"all rows {what}")
@@ -140,8 +141,9 @@ class Run:
         print(f"from the time of a row to a subscriber of the other site, {len(delays):,} rows at {options.rate:,} "
               f"rows/s: " + ", ".join(f"{name} {value:.1f} ms" for name, value in parts.items()) +
               f", largest {delays[-1] / 1e6:.1f} ms")
-        stats = here.ask("to_kafka", ".bridge.stats[]")
-        print(f"transactions {stats['transactions']}, records {stats['records_written']}")
+        stats = here.ask("to_kafka", STATS)
+        print(f"transactions {stats['transactions']}, records {stats['records_written']}, last row to commit "
+              f"{stats['delay_ms']:.1f} ms, last commit to the other log {there.ask('from_kafka', STATS)['delay_ms']:.0f} ms")
         subscriber.close()
         self.end_stacks()
 

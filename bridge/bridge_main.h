@@ -29,8 +29,8 @@ struct BridgeOptions {
 
   // To Kafka.
   std::string payload = "ipc";  // Or arrow, or json.
-  int partitions = 8;           // Of a topic that is created.
-  int replication = -1;         // Of a topic that is created; -1: the broker's default.
+  int partitions = 8;           // Partitions of a topic that is created.
+  int replication = -1;         // Replicas of a topic that is created; -1: the broker's default.
   double linger_ms = 5;         // Longest time that rows wait for others while Kafka is idle.
   size_t batch_bytes = size_t{8} << 20;  // Bytes of a full transaction.
   bool read_log_file = true;             // False: the log is streamed over a connection.
@@ -44,9 +44,9 @@ struct BridgeOptions {
 // Checks options that need no network. kInvalidArgument names the option.
 absl::Status CheckBridgeOptions(const BridgeOptions& options);
 
-// Runs until SIGTERM or SIGINT and returns 0; 1 if an option is wrong, if it could not listen, or if
-// another process writes under its prefix. Blocks. Uses the calling thread, one for Kafka, and those
-// of librdkafka.
+// Runs until SIGTERM or SIGINT and returns 0; 1 if an option is wrong, if it could not listen, or
+// if another process writes under its prefix. Blocks. Uses the calling thread, one for Kafka, and
+// those of librdkafka.
 int RunBridge(const BridgeOptions& options);
 
 }  // namespace tickstack::bridge

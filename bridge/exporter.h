@@ -5,10 +5,10 @@
 //
 //   upds --> rows by table and partition --TakeBatch--> TopicWriter: one transaction a batch
 //
-// A batch has rows and the position after its last row. When the subscription starts over, rows that
-// are not in a batch yet are dropped, and the log is read again from its beginning. Rows of the same
-// log that are in batches are then skipped by table, since rows of one table come in the order of
-// the log.
+// A batch has rows and the position after its last row. When the subscription starts over, rows
+// that are not in a batch yet are dropped, and the log is read again from its beginning. Rows of
+// the same log that are in batches are then skipped by table, since rows of one table come in the
+// order of the log.
 //
 // What cannot be continued without losing or repeating rows is an error by name, after which the
 // exporter takes no more rows:

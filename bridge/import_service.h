@@ -6,8 +6,8 @@
 //   asking (tables) -> finding (partitions) -> claiming (names) -> reading
 //      ^------------ the connection ended, or an error ------------'
 //
-// The feed's name is `kafka/CLUSTER/TOPIC/PARTITION@BASE`, and its rows are counted from row BASE of
-// the partition (start_file.h). At each connection the tickerplant says how many of them it has
+// The feed's name is `kafka/CLUSTER/TOPIC/PARTITION@BASE`, and its rows are counted from row BASE
+// of the partition (start_file.h). At each connection the tickerplant says how many of them it has
 // logged, and reading resumes there. So each row is logged once, and nothing is committed to Kafka.
 //
 // Rows go in sync messages, whose answers say that they are logged. What cannot be published is
@@ -74,7 +74,7 @@ class ImportService final : public wire::ClientHandler {
  private:
   struct Partition {
     TopicPartition where;
-    std::string name;      // Of the feed; empty before its base is known.
+    std::string name;      // The feed's name; empty before its base is known.
     bool is_open = false;  // True once the tickerplant has said how many rows it has.
     int64_t next_row = 0;  // Number of the next row to send.
     PartitionStart start;

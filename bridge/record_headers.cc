@@ -30,7 +30,7 @@ absl::StatusOr<int64_t> FindNumber(const rd_kafka_headers_t* headers, const char
   if (!text) return InvalidArgument("no header {}", name);
   int64_t number = -1;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  constexpr int64_t kNumberMax = int64_t{1} << 62;
+  constexpr int64_t kNumberMax = int64_t{1} << 60;
   if (error != std::errc() || end != text->data() + text->size() || number < 0 ||
       number > kNumberMax) {
     return InvalidArgument("header {}: expected a number from 0", name);

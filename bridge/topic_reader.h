@@ -3,7 +3,7 @@
 // Reads committed records of topics from a thread of its own.
 //
 // The thread first finds the partitions, then reads those that it is given, from the offsets that
-// it is given. Records wait in a bounded queue. Nothing is committed to Kafka: whoever uses it knows
+// it is given. Records wait in a bounded queue. Nothing is committed to Kafka: the caller knows
 // where to resume.
 //
 // Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
@@ -80,7 +80,7 @@ class TopicReader {
   std::optional<ReadRecord> Take();
   // Why it makes no progress at the moment; OK if it does. Any thread.
   absl::Status problem() const;
-  // Returns the records that are in Kafka and were not taken, over all partitions; committed or not.
+  // Returns how many offsets, over all partitions, are between the last record read and the end.
   int64_t records_behind() const { return behind_.load(std::memory_order_relaxed); }
 
  private:

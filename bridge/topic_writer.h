@@ -10,9 +10,9 @@
 // committed transaction a little later, and makes its producer wait until then. In turns, neither
 // has to wait.
 //
-// A transaction that fails is aborted and written again. After an error that ends the producer, such
-// as a broker that gave the prefix to another writer, the writer stops and says so: whoever uses it
-// then opens another one, which reads the last committed position.
+// A transaction that fails is aborted and written again. After an error that ends a producer, such
+// as a broker that gave the prefix to another writer, the writer stops and says so. The caller then
+// opens another one, which reads the last committed position.
 //
 // Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
 
@@ -46,14 +46,14 @@ inline constexpr std::string_view kPositionsTable = "positions";
 struct TopicWriterOptions {
   KafkaOptions kafka;
   std::string prefix = "tickstack";
-  int partitions = 8;    // Of a topic that the writer creates.
-  int replication = -1;  // Of a topic that the writer creates; -1: the broker's default.
+  int partitions = 8;    // Partitions of a topic that the writer creates.
+  int replication = -1;  // Replicas of such a topic; -1: the broker's default.
   Payload payload = Payload::kIpc;
   // Identifies this process among those that write under the prefix.
   std::string instance;
 };
 
-// What is known when the writer is open.
+// The topics of an open writer, and the last position.
 struct OpenedTopics {
   std::optional<StreamState> last;  // nullopt: nothing was written under the prefix.
   NameMap<int32_t> partitions;      // By table.
