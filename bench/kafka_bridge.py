@@ -50,6 +50,12 @@ prefix = "{prefix}"
 """
 
 
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def first_column(body):
     """Returns the times in an upd: the first column of its table."""
     at = body.index(b"\x62\x00\x63\x0b\x00") + 5
@@ -114,8 +120,12 @@ class Run:
             return running.ask(bridge, STATS)["rows_written"]
         first = stack.wait_until(written, 60, "the first rows")
         begun = time.monotonic()
+        used = [cpu_seconds(pid) for pid in (running.pid(bridge), self.broker.process.pid)]
         stack.wait_until(lambda: written() >= rows, 600, f"all rows {what}")
         seconds = time.monotonic() - begun
+        used = [cpu_seconds(pid) - before
+                for pid, before in zip((running.pid(bridge), self.broker.process.pid), used)]
+        print(f"processor time in {seconds:.2f} s: bridge {used[0]:.2f} s, broker {used[1]:.2f} s")
         print(f"{what}: {(rows - first) / seconds:,.0f} rows/s ({rows:,} rows, log of {size / 1e6:,.0f} MB; "
               f"the first {first:,} were written before the clock started)")
 
@@ -154,7 +164,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--warm-up", type=int, default=10)
     parser.add_argument("--rate", type=int, default=48_000)
-    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--linger-ms", type=float, default=5)
     parser.add_argument("--batch-ms", type=int, default=5)
     parser.add_argument("--setting", action="append", default=[])

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "wire/protocol.h"
 #include "wire/subscription_answer.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::bridge {
 
@@ -302,6 +303,7 @@ void ExportService::ReadEarlierLog() {
   absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay = wire::LogReplay::Open(log.path);
   absl::StatusOr<ByteBuffer> first = replay.ok() ? (*replay)->ReadMessage(0) : replay.status();
   if (first.ok() && log.first_message_crc == Crc32c(*first)) {
+    if (const absl::Status cut = CheckCuts(log); !cut.ok()) return Fail(cut);
     earlier_ = *std::move(replay);
     return StepEarlierLog();
   }
@@ -310,6 +312,18 @@ void ExportService::ReadEarlierLog() {
                          first.ok() ? "it is another log" : Message(first.status())));
   }
   StreamEarlierLog();
+}
+
+// kDataLoss if a power cut removed rows from an earlier log that are in Kafka.
+absl::Status ExportService::CheckCuts(const wire::LogIdentity& log) {
+  TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(log.path));
+  const uint64_t furthest = exporter_.FurthestSeq();
+  for (size_t i = log.cuts; i < state.cuts.size(); ++i) {
+    if (state.cuts[i].messages >= furthest) continue;
+    return DataLoss("a power cut removed rows from {} that are in Kafka: choose another prefix",
+                    log.path);
+  }
+  return absl::OkStatus();
 }
 
 void ExportService::StepEarlierLog() {

@@ -70,6 +70,7 @@ class ExportService final : public wire::ClientHandler {
   absl::Status Resume(StreamState state);
   absl::Status FindEarlierLogs(const StreamState& state);
   void ReadEarlierLog();
+  absl::Status CheckCuts(const wire::LogIdentity& log);
   void StepEarlierLog();
   void StreamEarlierLog();
   void CheckPreviousLog();

@@ -224,9 +224,7 @@ void Exporter::SetLog(wire::LogIdentity log) {
   }
   if (over && log.cuts > current_.log.cuts) {
     return Fail(DataLoss(
-        "a power cut removed rows from {} that are in Kafka: choose another prefix, or keep this "
-        "one and accept that feeds send these rows again",
-        log.path));
+        "a power cut removed rows from {} that are in Kafka: choose another prefix", log.path));
   }
   if (over && ++starts_over_ > kStartsOverMax) {
     return Fail(DataLoss(

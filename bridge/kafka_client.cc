@@ -78,6 +78,8 @@ absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const Kaf
   TS_RETURN_IF_ERROR(SetKafka(conf.get(), "client.id", "tickstack"));
   // Fast enough for a broker that restarts.
   TS_RETURN_IF_ERROR(SetKafka(conf.get(), "reconnect.backoff.max.ms", "1000"));
+  // A transaction's records come together, so none has to wait for others.
+  if (type == RD_KAFKA_PRODUCER) TS_RETURN_IF_ERROR(SetKafka(conf.get(), "linger.ms", "0"));
   TS_RETURN_IF_ERROR(ApplySettings(options, conf.get()));
   TS_RETURN_IF_ERROR(SetKafka(conf.get(), "bootstrap.servers", options.brokers));
   for (const auto& [name, value] : own) {

@@ -46,7 +46,7 @@ inline constexpr std::string_view kPositionsTable = "positions";
 struct TopicWriterOptions {
   KafkaOptions kafka;
   std::string prefix = "tickstack";
-  int partitions = 8;    // Partitions of a topic that the writer creates.
+  int partitions = 4;    // Partitions of a topic that the writer creates.
   int replication = -1;  // Replicas of such a topic; -1: the broker's default.
   Payload payload = Payload::kIpc;
   // Identifies this process among those that write under the prefix.

@@ -13,9 +13,11 @@ import random
 import sys
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.support import kafka_broker, lean_archives, stack  # noqa: E402
+from tests.support import kafka_broker, kdb_ipc, lean_archives, stack  # noqa: E402
 from tests.support.kdb_ipc import Typed  # noqa: E402
 
 KILLS = int(os.environ.get("TICKSTACK_KILLS", "12"))
@@ -150,6 +152,147 @@ class KafkaBridgeTest(stack.StackTest):
         self.assertEqual([f"n{n}" for n in range(sent) if n % 7 == 3],
                          [note if isinstance(note, str) else note.decode() for note in notes])
         self.assertGreaterEqual(self.stats(there, "from_kafka")["days_ended"], 0)
+
+    # ---- single bridges
+
+    def start_bridge(self, running, direction, prefix, *flags):
+        """Starts a bridge beside a stack; returns its port and process."""
+        return self.start_process("bridge", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
+                                  "--direction", direction, "--brokers", self.broker.address, "--prefix", prefix,
+                                  "--data", str(self.folder / "bridges"), *flags)
+
+    def state(self, port):
+        try:
+            with kdb_ipc.Connection(port) as connection:
+                return connection.call(".bridge.stats[]")
+        except (OSError, kdb_ipc.Closed):
+            return {"state": "", "error": b"", "rows_written": 0}
+
+    def wait_for_rows(self, port, rows):
+        stack.wait_until(lambda: self.state(port)["rows_written"] >= rows, 60,
+                         f"{rows} rows of the bridge: {self.state(port)}")
+
+    def wait_for_error(self, port, text):
+        stack.wait_until(lambda: text in str(self.state(port)["error"]), 60, f"an error with '{text}'")
+
+    def send(self, running, numbers):
+        with running.connect("tickerplant") as tickerplant:
+            tickerplant.call([".u.upd", "trade", rows_of(numbers)])
+
+    def readyz(self, port):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+
+    def prices(self, running, symbol="S3"):
+        return list(running.ask("rdb", f"exec price from trade where sym=`{symbol}"))
+
+    def expected(self, numbers, symbol=3):
+        return [float(number) for number in numbers if number % 7 == symbol]
+
+    def end(self, process):
+        process.kill()
+        process.wait()
+
+    def test_days_that_ended_without_the_bridge(self):
+        for how, flags in (("file", ()), ("stream", ("--no-read-log-file",))):
+            with self.subTest(log=how):
+                here = self.start_stack(SMALL, name=f"here-{how}")
+                there = self.start_stack(SMALL, name=f"there-{how}")
+                self.send(here, range(0, 40))
+                port, process = self.start_bridge(here, "to-kafka", how, *flags)
+                self.wait_for_rows(port, 40)
+                self.end(process)
+                for day in range(3 if how == "file" else 1):
+                    self.send(here, range(40 + day * 10, 50 + day * 10))
+                    here.ask("tickerplant", ".u.end[]")
+                last = 75 if how == "file" else 55
+                self.send(here, range(last - 5, last))
+                port, process = self.start_bridge(here, "to-kafka", how, *flags)
+                self.wait_for_rows(port, last - 40)
+                far, other = self.start_bridge(there, "from-kafka", how)
+                self.wait_for_rows(far, last)
+                self.assertEqual(self.expected(range(last)), self.prices(there))
+                self.end(process)
+                self.end(other)
+
+    def test_replay_from_an_offset_and_a_time(self):
+        here = self.start_stack(SMALL, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "replay", "--partitions", "1")
+        for begin in range(0, 50, 10):
+            if begin == 30:
+                time.sleep(1.1)
+                moment = time.gmtime()
+                time.sleep(1.1)
+            self.send(here, range(begin, begin + 10))
+            self.wait_for_rows(port, begin + 10)
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", moment)
+        for how, rows in (("beginning", range(0, 50)), (at, range(30, 50)), ("offset 2", range(10, 50))):
+            with self.subTest(how=how):
+                there = self.start_stack(SMALL, name=f"there-{rows.start}")
+                name = f"replay{rows.start}"
+                far, process = self.start_bridge(there, "from-kafka", "replay", "--from", how, "--name", name)
+                self.wait_for_rows(far, len(rows))
+                self.end(process)
+                far, process = self.start_bridge(there, "from-kafka", "replay", "--from", "beginning", "--name", name)
+                stack.wait_until(lambda: self.state(far)["state"] == "reading", 30, "the second start")
+                time.sleep(1)
+                self.assertEqual(self.expected(rows), self.prices(there))
+                self.end(process)
+
+    def test_errors_say_what_to_do(self):
+        here = self.start_stack(SMALL, name="here")
+        port, first = self.start_bridge(here, "to-kafka", "errors")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(port, 10)
+        stack.wait_until(lambda: self.readyz(port).startswith("ready"), 20, "readiness")
+        self.broker.kill()
+        self.send(here, range(10, 20))
+        stack.wait_until(lambda: "kafka: commit" in self.readyz(port), 30, "a reason of readyz")
+        self.broker.start()
+        self.wait_for_rows(port, 20)
+        stack.wait_until(lambda: self.readyz(port).startswith("ready"), 20, "readiness")
+        # A second writer takes over, and the first one ends.
+        other, _ = self.start_bridge(here, "to-kafka", "errors")
+        stack.wait_until(lambda: self.state(other)["state"] == "subscribed", 30, "the second bridge")
+        self.send(here, range(20, 30))
+        self.wait_for_rows(other, 10)
+        self.assertEqual(1, first.wait(60))
+        self.assertIn("another process (instance", first.log_path.read_text(encoding="utf-8"))
+        # A second site with other columns.
+        wrong = self.start_stack(SMALL.replace("price f", "price i"), name="wrong")
+        far, _ = self.start_bridge(wrong, "from-kafka", "errors", "--name", "wrong")
+        self.wait_for_error(far, "refused: errors.trade partition")
+        self.assertIn("the bridge is failed", self.readyz(far))
+        # Two bridges for the same partitions.
+        there = self.start_stack(SMALL, name="there")
+        far, process = self.start_bridge(there, "from-kafka", "errors", "--name", "one")
+        self.wait_for_rows(far, 30)
+        late, _ = self.start_bridge(there, "from-kafka", "errors", "--name", "two")
+        self.wait_for_error(late, "held: feed kafka/")
+        self.end(process)
+        stack.wait_until(lambda: self.state(late)["state"] == "reading", 30, "the other bridge")
+        self.send(here, range(30, 40))
+        self.wait_for_rows(late, 10)
+        self.assertEqual(self.expected(range(40)), self.prices(there))
+
+    def test_json_for_other_programs(self):
+        here = self.start_stack(SMALL, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "text", "--payload", "json", "--partitions", "1")
+        self.send(here, range(0, 3))
+        self.wait_for_rows(port, 3)
+        printed = self.broker.tool(
+            "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", self.broker.address, "--topic",
+            "text.trade", "--from-beginning", "--isolation-level", "read_committed", "--max-messages", "1",
+            "--timeout-ms", "20000", "--property", "print.headers=true")
+        headers, _, value = printed.strip().rpartition("\t")
+        self.assertIn("first:0,rows:3,payload:json", headers)
+        rows = json.loads(value)
+        self.assertEqual([("S0", 0), ("S1", 1), ("S2", 2)], [(row["sym"], row["price"]) for row in rows])
+        far, _ = self.start_bridge(self.start_stack(SMALL, name="there"), "from-kafka", "text")
+        self.wait_for_error(far, "payload json: only ipc can be read back")
 
 
 if __name__ == "__main__":
