@@ -227,14 +227,15 @@ void ExportService::OpenTopics() {
 void ExportService::OnOpened(OpenedTopics opened) {
   partitions_ = std::move(opened.partitions);
   StreamState state = opened.last.value_or(StreamState());
-  if (seen_batch_ > 0 && state.batch > seen_batch_ && state.writer != options_.writer.instance) {
+  if (was_open_ && state.batch > opened_batch_ && state.writer != options_.writer.instance) {
     ended_ = FailedPrecondition(
         "another process (instance {}) writes under prefix {}: stop one of them, or give this one "
         "another prefix",
         state.writer, options_.writer.prefix);
     return Fail(ended_);
   }
-  seen_batch_ = std::max<int64_t>(state.batch, 1);
+  was_open_ = true;
+  opened_batch_ = state.batch;
   LogInfo("kafka opened prefix={} tables={} batch={} log={} seq={}", options_.writer.prefix,
           partitions_.size(), state.batch, state.log.path, state.position.seq());
   if (const absl::Status resumed = Resume(std::move(state)); !resumed.ok()) Fail(resumed);
@@ -275,7 +276,9 @@ absl::Status ExportService::Resume(StreamState state) {
 // Otherwise nothing is listed, and the tickerplant is asked for the rest of its previous log.
 absl::Status ExportService::FindEarlierLogs(const StreamState& state) {
   const std::optional<int32_t> from = DayOf(state.log.path), to = DayOf(log_path_);
-  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(DirectoryOf(log_path_));
+  const absl::StatusOr<std::vector<DirectoryEntry>> entries =
+      !options_.subscriber.read_log_file ? NotFound("files are not read")
+                                         : ListDirectory(DirectoryOf(log_path_));
   files_are_here_ = entries.ok() && from && to;
   if (!files_are_here_) return absl::OkStatus();
   if (*from > *to) {
@@ -300,7 +303,9 @@ absl::Status ExportService::FindEarlierLogs(const StreamState& state) {
 void ExportService::ReadEarlierLog() {
   const wire::LogIdentity log = exporter_.current().log;
   LogInfo("reading an earlier log log={} seq={}", log.path, exporter_.position().seq());
-  absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay = wire::LogReplay::Open(log.path);
+  const bool reads_files = options_.subscriber.read_log_file;
+  absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay =
+      reads_files ? wire::LogReplay::Open(log.path) : NotFound("files are not read");
   absl::StatusOr<ByteBuffer> first = replay.ok() ? (*replay)->ReadMessage(0) : replay.status();
   if (first.ok() && log.first_message_crc == Crc32c(*first)) {
     if (const absl::Status cut = CheckCuts(log); !cut.ok()) return Fail(cut);
@@ -431,9 +436,7 @@ void ExportService::HandOver() {
         return linger_.Once(std::chrono::nanoseconds(wait_ns), [this] { HandOver(); });
       }
     }
-    OutgoingBatch batch = exporter_.TakeBatch();
-    seen_batch_ = std::max(seen_batch_, batch.after.batch);
-    writer_->Put(std::move(batch));
+    writer_->Put(exporter_.TakeBatch());
   }
 }
 

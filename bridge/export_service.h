@@ -97,7 +97,8 @@ class ExportService final : public wire::ClientHandler {
   std::string log_path_;
   std::optional<uint32_t> first_message_crc_;
 
-  int64_t seen_batch_ = 0;  // Number of the newest batch that is known to be this process's turn.
+  bool was_open_ = false;     // True if this process has opened the topics before.
+  int64_t opened_batch_ = 0;  // Number of the last committed batch at that time.
   NameMap<int32_t> partitions_;
   std::vector<std::string> earlier_logs_;  // To be read; the last one is the next.
   bool files_are_here_ = false;

@@ -14,7 +14,6 @@
 namespace tickstack::bridge {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 

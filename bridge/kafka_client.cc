@@ -89,7 +89,7 @@ absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const Kaf
   std::array<char, 512> why{};
   rd_kafka_t* const kafka = rd_kafka_new(type, conf.get(), why.data(), why.size());
   if (kafka == nullptr) return InvalidArgument("kafka: {}", why.data());
-  conf.release();  // rd_kafka_new took it.
+  static_cast<void>(conf.release());  // rd_kafka_new took it.
   return KafkaOwned<rd_kafka_t>(kafka);
 }
 

@@ -197,26 +197,45 @@ class KafkaBridgeTest(stack.StackTest):
         process.wait()
 
     def test_days_that_ended_without_the_bridge(self):
-        for how, flags in (("file", ()), ("stream", ("--no-read-log-file",))):
-            with self.subTest(log=how):
-                here = self.start_stack(SMALL, name=f"here-{how}")
-                there = self.start_stack(SMALL, name=f"there-{how}")
+        """The rest of the first day, two whole days and the current one, from files."""
+        dates = ("2020.01.02", "2020.01.03", "2020.01.04", "2020.01.06")
+        there = self.start_stack(SMALL, name="there")
+        sent = 0
+        for number, date in enumerate(dates):
+            (self.folder / "here/ready.json").unlink(missing_ok=True)
+            here = self.start_stack(SMALL, "--date", date, name="here")
+            if number == 0:
                 self.send(here, range(0, 40))
-                port, process = self.start_bridge(here, "to-kafka", how, *flags)
+                port, process = self.start_bridge(here, "to-kafka", "days")
                 self.wait_for_rows(port, 40)
                 self.end(process)
-                for day in range(3 if how == "file" else 1):
-                    self.send(here, range(40 + day * 10, 50 + day * 10))
-                    here.ask("tickerplant", ".u.end[]")
-                last = 75 if how == "file" else 55
-                self.send(here, range(last - 5, last))
-                port, process = self.start_bridge(here, "to-kafka", how, *flags)
-                self.wait_for_rows(port, last - 40)
-                far, other = self.start_bridge(there, "from-kafka", how)
-                self.wait_for_rows(far, last)
-                self.assertEqual(self.expected(range(last)), self.prices(there))
-                self.end(process)
-                self.end(other)
+                sent = 40
+            self.send(here, range(sent, sent + 10))
+            sent += 10
+            if number + 1 < len(dates):
+                self.assertEqual(0, here.stop())
+        port, _ = self.start_bridge(here, "to-kafka", "days")
+        self.wait_for_rows(port, sent - 40)
+        far, _ = self.start_bridge(there, "from-kafka", "days")
+        self.wait_for_rows(far, sent)
+        self.assertEqual(self.expected(range(sent)), self.prices(there))
+        self.assertEqual(3 * 4, self.state(far)["days_ended"])
+
+    def test_a_day_that_ended_is_streamed_if_its_file_is_not_here(self):
+        here = self.start_stack(SMALL, name="here")
+        there = self.start_stack(SMALL, name="there")
+        self.send(here, range(0, 40))
+        port, process = self.start_bridge(here, "to-kafka", "stream", "--no-read-log-file")
+        self.wait_for_rows(port, 40)
+        self.end(process)
+        self.send(here, range(40, 50))
+        here.ask("tickerplant", ".u.end[]")
+        self.send(here, range(50, 55))
+        port, _ = self.start_bridge(here, "to-kafka", "stream", "--no-read-log-file")
+        self.wait_for_rows(port, 15)
+        far, _ = self.start_bridge(there, "from-kafka", "stream")
+        self.wait_for_rows(far, 55)
+        self.assertEqual(self.expected(range(55)), self.prices(there))
 
     def test_replay_from_an_offset_and_a_time(self):
         here = self.start_stack(SMALL, name="here")
@@ -259,7 +278,9 @@ class KafkaBridgeTest(stack.StackTest):
         stack.wait_until(lambda: self.state(other)["state"] == "subscribed", 30, "the second bridge")
         self.send(here, range(20, 30))
         self.wait_for_rows(other, 10)
-        self.assertEqual(1, first.wait(60))
+        stack.wait_until(lambda: first.poll() is not None, 60,
+                         f"the end of the first bridge: {first.log_path.read_text(encoding='utf-8')}")
+        self.assertEqual(1, first.returncode)
         self.assertIn("another process (instance", first.log_path.read_text(encoding="utf-8"))
         # A second site with other columns.
         wrong = self.start_stack(SMALL.replace("price f", "price i"), name="wrong")
