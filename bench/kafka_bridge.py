@@ -2,7 +2,7 @@
 """Measures the bridges with one real Kafka broker on this machine: rows per second while they catch up with a log, and
 the time that rows at a steady rate take from a feed of one site to a subscriber of another.
 
-    bench/kafka_bridge.py [--rows 10000000] [--seconds 30] [--rate 48000] [--setting NAME=VALUE]...
+    bench/kafka_bridge.py [--rows 30000000] [--seconds 20] [--rate 48000] [--setting NAME=VALUE]...
 
 TICKSTACK_KAFKA_JARS names a folder with Kafka's jars: see tests/e2e/run_kafka_test.sh.
 """
@@ -160,13 +160,13 @@ class Run:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--seconds", type=int, default=30)
-    parser.add_argument("--warm-up", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=30_000_000)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--warm-up", type=int, default=25)
     parser.add_argument("--rate", type=int, default=48_000)
     parser.add_argument("--partitions", type=int, default=4)
-    parser.add_argument("--linger-ms", type=float, default=5)
-    parser.add_argument("--batch-ms", type=int, default=5)
+    parser.add_argument("--linger-ms", type=float, default=1)
+    parser.add_argument("--batch-ms", type=int, default=2)
     parser.add_argument("--setting", action="append", default=[])
     parser.add_argument("--only", choices=("throughput", "latency"))
     options = parser.parse_args()

@@ -31,7 +31,7 @@ struct BridgeOptions {
   std::string payload = "ipc";  // Or arrow, or json.
   int partitions = 4;           // Partitions of a topic that is created.
   int replication = -1;         // Replicas of a topic that is created; -1: the broker's default.
-  double linger_ms = 5;         // Longest time that rows wait for others while Kafka is idle.
+  double linger_ms = 1;         // Longest time that rows wait for others while Kafka is idle.
   size_t batch_bytes = size_t{8} << 20;  // Bytes of a full transaction.
   bool read_log_file = true;             // False: the log is streamed over a connection.
 

@@ -35,7 +35,7 @@ struct ExportOptions {
   wire::SubscriberOptions subscriber;  // Its `tables` are set by the service.
   Exporter::Options exporter;
   TopicWriterOptions writer;
-  int64_t linger_ns = 5'000'000;  // Longest time that rows wait for others while Kafka is idle.
+  int64_t linger_ns = 1'000'000;  // Longest time that rows wait for others while Kafka is idle.
 };
 
 enum class ExportState : uint8_t { kAsking, kOpening, kReading, kSubscribed, kFailed };

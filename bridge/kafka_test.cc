@@ -6,8 +6,11 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,11 +19,14 @@
 #include "base/status.h"
 #include "bridge/bridge_main.h"
 #include "bridge/bridge_metrics.h"
+#include "bridge/import_service.h"
 #include "bridge/start_file.h"
 #include "bridge/topic_reader.h"
 #include "bridge/topic_writer.h"
 #include "wire/codec.h"
 #include "wire/event_loop.h"
+#include "wire/listener_options.h"
+#include "wire/server.h"
 
 namespace tickstack::bridge {
 namespace {
@@ -156,6 +162,103 @@ TEST_F(MockKafka, ReadsRecordsFromAnOffset) {
     ASSERT_TRUE(loop_.RunUntil(all, kAtMost));
     EXPECT_THAT(rows, testing::UnorderedElementsAre("0:0", "0:1", "0:2", "1:1", "1:2"));
   }
+}
+
+// The part of a tickerplant that a bridge from Kafka sees.
+class SmallTickerplant final : public wire::ServerHandler {
+ public:
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    const absl::StatusOr<Value> request = wire::Decode(message.body);
+    ASSERT_TRUE(request.ok());
+    if (message.kind != wire::MessageKind::kSync) return;
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (!request->is_list()) return connection.Reply(ticket, Value::Symbols({"trade"}));
+    const std::vector<Value>& items = request->items();
+    int64_t& logged = logged_[std::string(items[1].symbol())];
+    if (items[0].text() == ".u.feed") {
+      return connection.Reply(ticket,
+                              Value::Dict(Value::Symbols({"trade"}), Value::Longs({logged})));
+    }
+    if (!refusal.empty()) return connection.ReplyError(ticket, refusal);
+    const int64_t row = items[2].as<int64_t>();
+    if (row > logged) return connection.ReplyError(ticket, "gap");
+    const std::span<const int64_t> sizes = items[4].FindColumn("size")->span<int64_t>();
+    for (size_t i = static_cast<size_t>(logged - row); i < sizes.size(); ++i) {
+      rows.push_back(sizes[i]);
+      ++logged;
+    }
+    connection.Reply(ticket, Value());
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+  std::vector<int64_t> rows;
+  std::string refusal;
+
+ private:
+  std::map<std::string, int64_t> logged_;
+};
+
+TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
+  Writing writing;
+  Open(writing);
+  const std::string folder = testing::TempDir() + "bridge_import";
+  std::filesystem::remove_all(folder);
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options;
+  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
+  options.kafka = options_;
+  options.prefix = "p";
+  options.instance = "one";
+  options.start_file = folder + "/starts";
+  for (int64_t life = 0; life < 3; ++life) {
+    for (int64_t i = 0; i < 4; ++i) writing.writer->Put(Batch(4 * life + i));
+    if (life == 1) std::filesystem::remove(options.start_file);  // Only costs reading again.
+    ImportService service(loop_, options);
+    const size_t expected = 4 * static_cast<size_t>(life + 1);
+    ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() >= expected; }, kAtMost))
+        << service.error();
+    EXPECT_EQ(service.state(), ImportState::kReading);
+  }
+  std::sort(tickerplant.rows.begin(), tickerplant.rows.end());
+  std::vector<int64_t> all(12);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(tickerplant.rows, all);
+
+  // What the tickerplant refuses is an error by name, and comes again.
+  tickerplant.refusal = "mismatch: trade";
+  ImportService service(loop_, options);
+  writing.writer->Put(Batch(12));
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("refused: p.trade partition 0 offset"));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("mismatch: trade"));
+  tickerplant.refusal.clear();
+  ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == 13; }, kAtMost));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
+  const KafkaOwned<rd_kafka_t> producer = *OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  char value[] = "x";
+  ASSERT_EQ(rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("p.trade"), RD_KAFKA_V_PARTITION(1),
+                              RD_KAFKA_V_VALUE(value, 1), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                              RD_KAFKA_V_END),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options;
+  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
+  options.kafka = options_;
+  options.prefix = "p";
+  options.instance = "one";
+  options.start_file = testing::TempDir() + "bridge_foreign/starts";
+  std::filesystem::remove(options.start_file);
+  ImportService service(loop_, options);
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("p.trade partition 1 offset 0: no headers"));
 }
 
 TEST(ReadStart, IsParsedOrAnErrorByName) {
