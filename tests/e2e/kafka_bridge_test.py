@@ -23,6 +23,7 @@ from tests.support.kdb_ipc import Typed  # noqa: E402
 KILLS = int(os.environ.get("TICKSTACK_KILLS", "12"))
 SEED = int(os.environ.get("TICKSTACK_SEED", "7"))
 DATE = "2013.10.07"
+LONGEST_TRANSACTION = 60  # Seconds: kTransactionMs in bridge/topic_writer.cc.
 SYMBOLS = ("AIG", "BAC", "IBM")
 QUOTES, TRADES = 1_665_857, 137_816
 
@@ -298,6 +299,23 @@ class KafkaBridgeTest(stack.StackTest):
         self.send(here, range(30, 40))
         self.wait_for_rows(late, 10)
         self.assertEqual(self.expected(range(40)), self.prices(there))
+
+    def test_a_broker_is_away_for_longer_than_a_transaction_may_last(self):
+        here = self.start_stack(SMALL, name="here")
+        there = self.start_stack(SMALL, name="there")
+        port, _ = self.start_bridge(here, "to-kafka", "away")
+        far, _ = self.start_bridge(there, "from-kafka", "away")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(far, 10)
+        self.broker.kill()
+        self.send(here, range(10, 20))
+        time.sleep(LONGEST_TRANSACTION + 8)
+        self.send(here, range(20, 30))
+        self.broker.start()
+        self.wait_for_rows(port, 30)
+        self.wait_for_rows(far, 30)
+        time.sleep(1)
+        self.assertEqual(self.expected(range(30)), self.prices(there))
 
     def test_json_for_other_programs(self):
         here = self.start_stack(SMALL, name="here")
