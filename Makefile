@@ -22,7 +22,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-s3 test-spark test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-s3 test-spark test-kafka test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -41,6 +41,7 @@ help:
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-s3       an archive in a real S3 service, versitygw, which Go builds into a throw-away folder"
 	@echo "make test-spark    Spark reads an export, and answers the queries of hdb queries, in a throw-away environment"
+	@echo "make test-kafka    rows through a Kafka broker to a second site, with kills, in a throw-away environment (120 MB)"
 	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
@@ -136,6 +137,9 @@ test-clients: build
 
 test-spark: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_spark_test.sh
+
+test-kafka: build
+	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_kafka_test.sh
 
 test-s3: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_s3_test.sh

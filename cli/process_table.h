@@ -20,6 +20,7 @@
 #include "aggengine/aggengine_main.h"
 #include "base/file.h"
 #include "base/logging.h"
+#include "bridge/bridge_main.h"
 #include "cli/process_kind.h"
 #include "cli/security_config.h"
 #include "feed/feed_main.h"
@@ -56,6 +57,7 @@ struct StackConfig {
   std::vector<monitor::MonitorOptions> monitors;
   std::optional<aggengine::AggEngineMainOptions> aggengine;
   std::optional<gateway::GatewayMainOptions> gateway;
+  std::vector<bridge::BridgeOptions> bridges;
 };
 
 extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
@@ -66,6 +68,7 @@ extern const ProcessHooks<hdb::HdbMainOptions> kHdbHooks;
 extern const ProcessHooks<monitor::MonitorOptions> kMonitorHooks;
 extern const ProcessHooks<aggengine::AggEngineMainOptions> kAggEngineHooks;
 extern const ProcessHooks<gateway::GatewayMainOptions> kGatewayHooks;
+extern const ProcessHooks<bridge::BridgeOptions> kBridgeHooks;
 
 // Sections are read in this order, too: a kind can refer to the ones above it.
 // clang-format off
@@ -94,6 +97,9 @@ inline constexpr ProcessKind kProcesses[] = {
     Row<&StackConfig::gateway, kGatewayHooks>("gateway",
         "Answer queries through several rdbs and hdbs, as one process would",
         5015, StopRank::kGateway),
+    Row<&StackConfig::bridges, kBridgeHooks>("bridge",
+        "Pass rows on to Kafka, or publish rows from Kafka, each exactly once",
+        0, StopRank::kFeed),
 };
 // clang-format on
 

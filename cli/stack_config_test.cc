@@ -302,6 +302,13 @@ TEST(StackConfig, ReadsTheExamples) {
     EXPECT_EQ(hybrid->rdbs[0].placement.TierOfColumn("quote", "time"), "dram");
     EXPECT_EQ(hybrid->rdbs[0].placement.TierOfIndex("quote"), "dram");
   }
+  for (const char* path : {"examples/kafka.toml", "examples/kafka_second_site.toml"}) {
+    const absl::StatusOr<StackConfig> kafka = LoadStackConfig(path);
+    ASSERT_TRUE(kafka.ok()) << kafka.status();
+    EXPECT_THAT(kafka->warnings, ElementsAre());
+    ASSERT_EQ(kafka->bridges.size(), 1u);
+    EXPECT_EQ(kafka->bridges[0].prefix, "site-a");
+  }
   const absl::StatusOr<StackConfig> aged = LoadStackConfig("examples/aged.toml");
   ASSERT_TRUE(aged.ok()) << aged.status();
   EXPECT_THAT(aged->warnings, ElementsAre());

@@ -48,6 +48,9 @@ add_library(flatbuffers::headers ALIAS flatbuffers_headers)
 pkg_check_modules(libcurl REQUIRED IMPORTED_TARGET GLOBAL libcurl>=7.88)  # requests to object stores
 add_library(curl::curl ALIAS PkgConfig::libcurl)
 
+pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET GLOBAL rdkafka>=2.0)  # bridges to and from Kafka
+add_library(rdkafka::rdkafka ALIAS PkgConfig::rdkafka)
+
 # Compression of a database's files.
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
 add_library(zlib::zlib ALIAS PkgConfig::zlib)

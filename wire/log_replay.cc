@@ -26,6 +26,7 @@ absl::StatusOr<LogReplay::Progress> LogReplay::Step(SubscribedState& state, uint
     TS_RETURN_IF_ERROR(sought);
   }
   for (int i = 1; state.position().seq() < end_seq; ++i) {
+    if (!state.HasRoom()) return Progress::kMore;
     TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, reader_->Next());
     if (!message) return Progress::kLogEnds;
     state.OnLogged(message->body);

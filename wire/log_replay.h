@@ -21,7 +21,8 @@ class LogReplay {
   enum class Progress : uint8_t { kMore, kReached, kLogEnds };
 
   // Applies messages until the state's position is `end_seq` (kReached), the log has no more
-  // (kLogEnds) or the time is over (kMore). kDataLoss, naming the offset, at damage.
+  // (kLogEnds), or the time is over or the state has no room (kMore). kDataLoss, naming the offset,
+  // at damage.
   absl::StatusOr<Progress> Step(SubscribedState& state, uint64_t end_seq,
                                 std::chrono::nanoseconds at_most);
 

@@ -72,6 +72,11 @@ class SubscribedState {
   // log's first message, to identify the log.
   virtual bool OutlivesProcess() const { return false; }
 
+  // False while the state cannot take more rows, for example because it passes them on to a slower
+  // receiver. The subscriber then stops reading and asks again every few ms. Messages that have
+  // been read are still delivered: at most 8 MiB of the log.
+  virtual bool HasRoom() { return true; }
+
   // Called when the replay is complete: from now on OnLive continues the log without a gap.
   virtual void OnReplayDone() {}
   // Called when every message of one read has been delivered.

@@ -19,8 +19,9 @@ using namespace std::chrono_literals;
 
 // Subscribes when fewer messages than this remain: some ms of replay, some MB in the connection.
 constexpr uint64_t kNearMessages = 5000;
-constexpr int kRoundsMax = 20;  // Subscribes after this many replays, even if it is still behind.
-constexpr auto kSlice = 20ms;   // Duration of a replay step between two turns of the loop.
+constexpr int kRoundsMax = 20;    // Subscribes after this many replays, even if it is still behind.
+constexpr auto kSlice = 20ms;     // Duration of a replay step between two turns of the loop.
+constexpr auto kRoomPause = 2ms;  // Pause before a state without room is asked again.
 constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
@@ -107,7 +108,14 @@ class Subscriber::LogStream : public ClientHandler {
       return End(
           DataLoss("the log ends at message {}, expected {}", state.position().seq(), end_seq));
     }
-    Ask(connection);
+    AskWhenRoom(connection);
+  }
+
+  void AskWhenRoom(Connection& connection) {
+    if (owner_.state_->HasRoom()) return Ask(connection);
+    room_.Once(kRoomPause, [this, &connection] {
+      if (!ended_) AskWhenRoom(connection);
+    });
   }
 
   void Interrupted(const absl::Status& why) { End(Unavailable("{}", Message(why))); }
@@ -128,11 +136,12 @@ class Subscriber::LogStream : public ClientHandler {
 
   Subscriber& owner_;
   bool ended_ = false;
+  Timer room_{owner_.loop_};
   Client client_;
 };
 
 Subscriber::Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state)
-    : loop_(loop), options_(options), state_(state) {
+    : loop_(loop), options_(options), state_(state), room_(loop) {
   if (state->log().first_message_crc) {
     log_path_ = state->log().path;
     log_known_ = reopened_ = true;
@@ -173,10 +182,25 @@ void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
   }
 }
 
-void Subscriber::OnDrained(Connection&) { state_->OnDrained(); }
+void Subscriber::OnDrained(Connection&) {
+  state_->OnDrained();
+  if (!is_live() || state_->HasRoom()) return;  // A replay pauses the connection itself.
+  client_->connection()->PauseReading();
+  WaitForRoom();
+}
+
+// Resumes reading once the state has room.
+void Subscriber::WaitForRoom() {
+  room_.Once(kRoomPause, [this] {
+    Connection* const connection = client_->connection();
+    if (connection == nullptr || !is_live()) return;
+    state_->HasRoom() ? connection->ResumeReading() : WaitForRoom();
+  });
+}
 
 void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
   ++connection_number_;
+  room_.Cancel();
   file_ = nullptr;
   stream_ = nullptr;
   Set(state_->subscription().connected, 0);
@@ -484,7 +508,10 @@ void Subscriber::ReplayFile() {
   const absl::StatusOr<LogReplay::Progress> progress =
       file_->Step(*state_, replay_end_seq_, kSlice);
   if (progress.ok() && *progress == LogReplay::Progress::kMore) {
-    return Later(&Subscriber::ReplayFile);
+    if (state_->HasRoom()) return Later(&Subscriber::ReplayFile);
+    return room_.Once(kRoomPause, [this] {
+      if (file_ != nullptr) ReplayFile();
+    });
   }
   if (progress.ok() && *progress == LogReplay::Progress::kReached) return FinishReplay();
   const absl::Status why = progress.ok() ? DataLoss("{} ends at message {}, expected {}", log_path_,

@@ -86,6 +86,8 @@ class Subscriber : public ClientHandler {
   void Subscribe();
   void SubscribeNumbered(bool ahead);
   void SubscribePlain();
+  void WaitForRoom();
+  bool is_live() const { return state_->subscription().live.load(std::memory_order_relaxed) != 0; }
   void OnSubscribed(const SubscriptionAnswer& answer);
   void GoLive();
   // Makes sure that the state follows this log; empties it if it follows another. `first_crc` is
@@ -146,6 +148,7 @@ class Subscriber : public ClientHandler {
   std::unique_ptr<LogReplay> file_;  // The log's file, if it is known to be that of log_path_.
   bool file_rejected_ = false;       // True if the file is another log, or cannot be opened.
   std::unique_ptr<LogStream> stream_;
+  Timer room_;                      // Asks a state without room again.
   std::unique_ptr<Client> client_;  // Last: its callbacks use the rest.
 };
 

@@ -84,7 +84,7 @@ class ContentTest(unittest.TestCase):
     def test_it_depends_on_the_libraries_that_it_is_linked_with(self):
         depends = output("dpkg-deb", "--field", self.package, "Depends")
         named = {part.split()[0] for part in depends.split(",")}
-        self.assertLessEqual({"libc6", "libstdc++6", "libssl3", "libsodium23", "libmemkind0", "libedit2", "libcurl4", "adduser"}, named)
+        self.assertLessEqual({"libc6", "libstdc++6", "libssl3", "libsodium23", "libmemkind0", "libedit2", "libcurl4", "librdkafka1", "adduser"}, named)
         self.assertNotIn("-dev", depends)
         if shutil.which("readelf") is None:
             missing("no readelf")

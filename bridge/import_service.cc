@@ -1,0 +1,437 @@
+#include "bridge/import_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "bridge/payload.h"
+#include "wire/codec.h"
+#include "wire/protocol.h"
+#include "wire/upd_encoder.h"
+
+namespace tickstack::bridge {
+
+namespace protocol = wire::protocol;
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kRetryAfter = 2s;    // After an error.
+constexpr auto kHeldAfter = 500ms;  // While another feed has a name.
+constexpr auto kSavePeriod = 1s;
+constexpr auto kFindAgain = 1s;  // While no topic exists.
+constexpr size_t kUnansweredMax = 256;
+constexpr size_t kUnansweredBytes = size_t{16} << 20;
+constexpr size_t kFeedNameBytesMax = 256;  // The tickerplant's limit.
+
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::string_view NameOf(ImportState state) {
+  switch (state) {
+    case ImportState::kAsking:
+      return "asking";
+    case ImportState::kFinding:
+      return "finding";
+    case ImportState::kClaiming:
+      return "claiming";
+    case ImportState::kReading:
+      return "reading";
+    case ImportState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+ImportService::ImportService(wire::EventLoop& loop, ImportOptions options)
+    : loop_(loop), options_(std::move(options)), retry_(loop), save_(loop) {
+  absl::StatusOr<StartFile> starts = StartFile::Load(options_.start_file);
+  if (!starts.ok()) {
+    ended_ = starts.status();
+    return;
+  }
+  starts_ = *std::move(starts);
+  save_.Every(kSavePeriod, [this] { SaveStarts(); });
+  reader_ = std::make_unique<TopicReader>(
+      loop_, options_.kafka, options_.name,
+      TopicReader::Events{
+          .found = [this](std::vector<TopicPartition> found,
+                          const std::string& cluster) { OnFound(std::move(found), cluster); },
+          .records = [this] { Pump(); },
+          .ended = [this](const absl::Status& why) { ended_ = why; }});
+  client_ = std::make_unique<wire::Client>(loop_, options_.tickerplant, options_.client, this);
+}
+
+ImportService::~ImportService() { SaveStarts(); }
+
+void ImportService::Stop(std::chrono::nanoseconds at_most) {
+  stopped_ = true;
+  if (connection_ != nullptr) connection_->CloseWhenSent(at_most);
+}
+
+void ImportService::SaveStarts() {
+  if (!std::exchange(starts_changed_, false)) return;
+  const absl::Status saved = starts_.Save(options_.start_file);
+  if (saved.ok()) return;
+  starts_changed_ = true;
+  static LogLimit limit(10 * kNsPerSecond);
+  if (limit.Pass()) LogError("starts not saved error=\"{}\"", Message(saved));
+}
+
+// Closes the connection; everything begins again after a pause.
+void ImportService::Fail(absl::Status why) {
+  if (state_ == ImportState::kFailed) return;
+  ++failures_;
+  LogError("failed error=\"{}\"", Message(why));
+  error_ = std::move(why);
+  state_ = ImportState::kFailed;
+  held_.reset();
+  if (connection_ != nullptr) connection_->Close(error_);
+}
+
+// ---- the connection
+
+void ImportService::OnConnected(wire::Connection& connection) {
+  connection_ = &connection;
+  ++connects_;
+  LogInfo("tickerplant connected host={}", connection.peer());
+  unanswered_.clear();
+  unanswered_bytes_ = 0;
+  held_.reset();
+  const auto begin = [this] {
+    if (connection_ == nullptr || stopped_) return;
+    state_ = ImportState::kAsking;
+    if (options_.window_rows > 0) {
+      connection_->SendAsync(
+          Value::List({Value::String(protocol::kWindow), Value::Long(options_.window_rows)}));
+    }
+    SendSync(Value::String(protocol::kTables), {.kind = Unanswered::Kind::kTables});
+  };
+  // After an error, waits for what may be mended meanwhile.
+  retry_.Once(state_ == ImportState::kFailed ? std::chrono::nanoseconds(kRetryAfter) : 0ns, begin);
+}
+
+void ImportService::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
+  static LogLimit limit(10 * kNsPerSecond);
+  if (limit.Pass()) LogWarn("no tickerplant error=\"{}\" pause_ms={}", Message(why), pause.count());
+}
+
+void ImportService::OnClosed(wire::Connection&, const absl::Status& why) {
+  connection_ = nullptr;
+  retry_.Cancel();
+  unanswered_.clear();
+  unanswered_bytes_ = 0;
+  held_.reset();
+  for (Partition& partition : partitions_) partition.is_open = false;
+  if (stopped_) return;
+  if (state_ != ImportState::kFailed) {
+    state_ = ImportState::kAsking;
+    LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+  }
+  reader_->Read({}, {});
+}
+
+void ImportService::SendSync(const Value& request, Unanswered expects) {
+  unanswered_.push_back(expects);
+  connection_->Send(wire::EncodeMessage(wire::MessageKind::kSync, request));
+}
+
+void ImportService::OnMessage(wire::Connection&, const wire::ReceivedMessage& message) {
+  if (state_ == ImportState::kFailed || message.kind != wire::MessageKind::kResponse) return;
+  if (unanswered_.empty()) return Fail(DataLoss("the tickerplant answers what nobody asked"));
+  absl::StatusOr<Value> answer = wire::Decode(message.body);
+  if (answer.ok() && answer->is_error()) {
+    answer = absl::UnknownError(AbslView(answer->text()));
+  }
+  const Unanswered sent = unanswered_.front();
+  unanswered_.pop_front();
+  unanswered_bytes_ -= sent.bytes;
+  switch (sent.kind) {
+    case Unanswered::Kind::kTables:
+      if (!answer.ok() || !answer->is(Type::kSymbol)) {
+        return Fail(InvalidArgument("the tickerplant does not say its tables"));
+      }
+      return OnTables(*answer);
+    case Unanswered::Kind::kClaim:
+      return OnClaimed(sent.partition, answer);
+    case Unanswered::Kind::kRows:
+      OnLogged(sent, answer);
+      return Pump();
+  }
+}
+
+// ---- partitions and names
+
+void ImportService::OnTables(const Value& tables) {
+  std::vector<std::string> wanted;
+  for (size_t i = 0; i < tables.symbols().size(); ++i) {
+    const std::string table(tables.symbols()[i]);
+    const bool is_wanted = options_.tables.empty() ||
+                           std::ranges::find(options_.tables, table) != options_.tables.end();
+    if (is_wanted) wanted.push_back(table);
+  }
+  if (!options_.tables.empty() && wanted.size() < options_.tables.size()) {
+    return Fail(
+        NotFound("the tickerplant has {} of the {} tables", wanted.size(), options_.tables.size()));
+  }
+  state_ = ImportState::kFinding;
+  reader_->Find(options_.prefix, std::move(wanted), options_.from);
+}
+
+void ImportService::OnFound(std::vector<TopicPartition> found, const std::string& cluster) {
+  if (state_ != ImportState::kFinding || connection_ == nullptr) return;
+  if (found.empty()) {
+    error_ = NotFound("no topics of prefix {}: is a bridge to Kafka running?", options_.prefix);
+    return retry_.Once(kFindAgain, [this] {
+      if (state_ != ImportState::kFinding || connection_ == nullptr) return;
+      SendSync(Value::String(protocol::kTables), {.kind = Unanswered::Kind::kTables});
+    });
+  }
+  if (!starts_.cluster.empty() && starts_.cluster != cluster) {
+    return Fail(FailedPrecondition(
+        "{} is about cluster {}, the brokers are of cluster {}: give this bridge another name",
+        options_.start_file, starts_.cluster, cluster));
+  }
+  starts_.cluster = cluster_ = cluster;
+  partitions_.clear();
+  for (TopicPartition& one : found) {
+    const auto [at, is_new] = starts_.partitions.try_emplace(
+        {one.topic, one.partition}, PartitionStart{.start = one.start, .base = {}});
+    starts_changed_ |= is_new;
+    Partition partition;
+    partition.start = at->second;
+    partition.where = std::move(one);
+    partitions_.push_back(std::move(partition));
+  }
+  SaveStarts();  // Before anything is read: `from` must not be looked up again after a restart.
+  if (starts_changed_) return Fail(Unavailable("{} cannot be written", options_.start_file));
+  ClaimAll();
+}
+
+void ImportService::ClaimAll() {
+  state_ = ImportState::kClaiming;
+  claims_left_ = 0;
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    if (!partitions_[i].start.base) continue;
+    ++claims_left_;
+    Claim(i);
+    if (state_ != ImportState::kClaiming) return;
+  }
+  if (claims_left_ == 0) BeginReading();
+}
+
+// Asks how many rows are logged under the partition's name, and claims the name.
+void ImportService::Claim(size_t index) {
+  Partition& partition = partitions_[index];
+  partition.name = fmt::format("kafka/{}/{}/{}@{}", cluster_, partition.where.topic,
+                               partition.where.partition, *partition.start.base);
+  if (partition.name.size() > kFeedNameBytesMax) {
+    return Fail(InvalidArgument("feed name {}: at most {} bytes, choose a shorter prefix",
+                                partition.name, kFeedNameBytesMax));
+  }
+  SendSync(Value::List({Value::String(protocol::kFeed), Value::Symbol(partition.name),
+                        Value::Symbol(options_.instance)}),
+           {.kind = Unanswered::Kind::kClaim, .partition = index});
+}
+
+void ImportService::OnClaimed(size_t index, const absl::StatusOr<Value>& answer) {
+  if (index >= partitions_.size()) return;
+  Partition& partition = partitions_[index];
+  if (!answer.ok()) {
+    if (!Message(answer.status()).starts_with("held:")) return Fail(answer.status());
+    error_ = answer.status();
+    return retry_.Once(kHeldAfter, [this] {
+      if (connection_ != nullptr) connection_->Close(error_);
+    });
+  }
+  const bool is_counts = answer->is_dict() && answer->keys().is(Type::kSymbol) &&
+                         answer->values().is(Type::kLong) &&
+                         answer->keys().count() == answer->values().count();
+  if (!is_counts) return Fail(InvalidArgument("{}: the answer is no dictionary", protocol::kFeed));
+  int64_t logged = 0;
+  for (size_t i = 0; i < answer->keys().count(); ++i) {
+    if (answer->keys().symbols()[i] == partition.where.table) {
+      logged = answer->values().span<int64_t>()[i];
+    }
+  }
+  if (logged < 0) return Fail(InvalidArgument("{}: a negative count", protocol::kFeed));
+  partition.next_row = *partition.start.base + logged;
+  partition.is_open = true;
+  if (state_ == ImportState::kReading) return Pump();
+  if (--claims_left_ == 0) BeginReading();
+}
+
+void ImportService::BeginReading() {
+  state_ = ImportState::kReading;
+  error_ = absl::OkStatus();
+  std::vector<TopicPartition> wheres;
+  std::vector<int64_t> offsets;
+  for (const Partition& partition : partitions_) {
+    wheres.push_back(partition.where);
+    const bool may_skip = partition.is_open && partition.start.next_row > 0 &&
+                          partition.start.next_row <= partition.next_row;
+    offsets.push_back(may_skip ? partition.start.next_offset : partition.start.start);
+  }
+  LogInfo("reading partitions={} prefix={} cluster={}", wheres.size(), options_.prefix, cluster_);
+  reader_->Read(std::move(wheres), std::move(offsets));
+}
+
+// ---- rows
+
+std::string ImportService::Where(const Partition& partition, int64_t offset) const {
+  return fmt::format("{} partition {} offset {}", partition.where.topic, partition.where.partition,
+                     offset);
+}
+
+// Sends records while the tickerplant keeps up.
+void ImportService::Pump() {
+  if (connection_ == nullptr || stopped_) return;
+  while (state_ == ImportState::kReading && unanswered_.size() < kUnansweredMax &&
+         unanswered_bytes_ < kUnansweredBytes) {
+    std::optional<ReadRecord> record = held_ ? std::exchange(held_, std::nullopt) : reader_->Take();
+    if (!record) break;
+    if (!Handle(*record)) {
+      held_ = std::move(record);
+      break;
+    }
+  }
+  if (connection_ != nullptr) connection_->Flush();
+}
+
+// Returns false if the record must wait.
+bool ImportService::Handle(ReadRecord& record) {
+  if (record.partition >= partitions_.size()) return true;
+  Partition& partition = partitions_[record.partition];
+  if (!record.headers.ok()) {
+    Fail(Annotate(record.headers.status(), Where(partition, record.offset)));
+    return true;
+  }
+  if (!partition.start.base) {
+    partition.start.base = record.headers->first_row;
+    starts_.partitions[{partition.where.topic, partition.where.partition}].base =
+        record.headers->first_row;
+    starts_changed_ = true;
+    SaveStarts();
+    if (starts_changed_) {
+      Fail(Unavailable("{} cannot be written", options_.start_file));
+      return true;
+    }
+    Claim(record.partition);
+    return false;
+  }
+  if (!partition.is_open) return false;
+  if (const absl::Status sent = Send(partition, record); !sent.ok()) {
+    Fail(Annotate(sent, Where(partition, record.offset)));
+  }
+  return true;
+}
+
+absl::Status ImportService::Send(Partition& partition, const ReadRecord& record) {
+  const RecordHeaders& headers = *record.headers;
+  ++records_;
+  if (headers.first_row > partition.next_row) {
+    return DataLoss("gap: rows {} to {} of {} are not in Kafka", partition.next_row,
+                    headers.first_row - 1, partition.where.table);
+  }
+  if (headers.ended_day) {
+    ++days_ended_;
+    return absl::OkStatus();
+  }
+  if (headers.payload != NameOf(Payload::kIpc)) {
+    return InvalidArgument("payload {}: only ipc can be read back", headers.payload);
+  }
+  if (headers.table != partition.where.table) {
+    return InvalidArgument("header table: {}, the topic is of table {}", headers.table,
+                           partition.where.table);
+  }
+  if (headers.first_row + headers.rows <= partition.next_row) {
+    rows_dropped_ += headers.rows;
+    return absl::OkStatus();
+  }
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> table, BodyOf(record.payload()));
+  wire::RowsView rows;
+  TS_RETURN_IF_ERROR(decoder_.DecodeX(table, &rows));
+  if (static_cast<int64_t>(rows.batch.rows) != headers.rows) {
+    return InvalidArgument("header rows: {}, the payload has {}", headers.rows, rows.batch.rows);
+  }
+  ByteBuffer message;
+  message.reserve(table.size() + partition.name.size() + partition.where.table.size() + 64);
+  wire::UpdEncoder encoder(message);
+  encoder.BeginFrame();
+  encoder.NumberedHead(partition.name, headers.first_row - *partition.start.base,
+                       partition.where.table);
+  message.Append(table);
+  encoder.EndFrame(wire::MessageKind::kSync);
+  partition.next_row = headers.first_row + headers.rows;
+  rows_sent_ += headers.rows;
+  bytes_ += static_cast<int64_t>(message.size());
+  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+  unanswered_.push_back({.kind = Unanswered::Kind::kRows,
+                         .partition = record.partition,
+                         .rows = headers.rows,
+                         .bytes = message.size(),
+                         .next_offset = record.offset + 1,
+                         .next_row = partition.next_row,
+                         .written_ms = rd_kafka_message_timestamp(record.message.get(), &type)});
+  unanswered_bytes_ += message.size();
+  connection_->Queue(std::move(message));
+  return absl::OkStatus();
+}
+
+void ImportService::OnLogged(const Unanswered& sent, const absl::StatusOr<Value>& answer) {
+  if (sent.partition >= partitions_.size()) return;
+  Partition& partition = partitions_[sent.partition];
+  if (!answer.ok()) {
+    return Fail(Annotate(answer.status(),
+                         fmt::format("refused: {}", Where(partition, sent.next_offset - 1))));
+  }
+  rows_logged_ += sent.rows;
+  if (sent.written_ms > 0) {
+    delay_ms_ = std::max<int64_t>(0, NowMs() - sent.written_ms);
+    delay_ms_max_ = std::max(delay_ms_max_, delay_ms_);
+  }
+  PartitionStart& start = starts_.partitions[{partition.where.topic, partition.where.partition}];
+  start.next_offset = partition.start.next_offset = sent.next_offset;
+  start.next_row = partition.start.next_row = sent.next_row;
+  starts_changed_ = true;
+}
+
+Value ImportService::Stats() const {
+  SymbolVector names;
+  std::vector<Value> values;
+  const auto add = [&](std::string_view name, Value value) {
+    names.push_back(name);
+    values.push_back(std::move(value));
+  };
+  const absl::Status problem = reader_ == nullptr ? absl::OkStatus() : reader_->problem();
+  add("direction", Value::Symbol("from-kafka"));
+  add("state", Value::Symbol(NameOf(state_)));
+  add("connected", Value::Boolean(connection_ != nullptr));
+  add("live", Value::Boolean(state_ == ImportState::kReading));
+  add("error", Value::String(Message(error_.ok() ? problem : error_)));
+  add("rows", Value::Long(rows_sent_));
+  int64_t rows_waiting = 0;
+  for (const Unanswered& sent : unanswered_) rows_waiting += sent.rows;
+  add("rows_waiting", Value::Long(rows_waiting));
+  add("bytes_waiting", Value::Long(static_cast<int64_t>(unanswered_bytes_)));
+  add("rows_written", Value::Long(rows_logged_));
+  add("records_written", Value::Long(records_));
+  add("bytes_written", Value::Long(bytes_));
+  add("rows_dropped", Value::Long(rows_dropped_));
+  add("errors", Value::Long(failures_));
+  add("restarts", Value::Long(std::max<int64_t>(0, connects_ - 1)));
+  add("days_ended", Value::Long(days_ended_));
+  add("records_behind", Value::Long(reader_ == nullptr ? 0 : reader_->records_behind()));
+  add("delay_ms", Value::Float(static_cast<double>(delay_ms_)));
+  add("delay_ms_max", Value::Float(static_cast<double>(delay_ms_max_)));
+  return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
+}
+
+}  // namespace tickstack::bridge

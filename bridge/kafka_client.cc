@@ -1,0 +1,126 @@
+#include "bridge/kafka_client.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "base/byte_buffer.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::bridge {
+namespace {
+
+struct ConfDeleter {
+  void operator()(rd_kafka_conf_t* conf) const { rd_kafka_conf_destroy(conf); }
+};
+using OwnedConf = std::unique_ptr<rd_kafka_conf_t, ConfDeleter>;
+
+// Settings that the bridge makes itself.
+constexpr std::string_view kOwnSettings[] = {"transactional.id",     "enable.idempotence",
+                                             "isolation.level",      "bootstrap.servers",
+                                             "metadata.broker.list", "enable.auto.commit",
+                                             "auto.offset.reset",    "enable.auto.offset.store",
+                                             "enable.partition.eof", "group.id"};
+
+absl::Status SetKafka(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  std::array<char, 512> why{};
+  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), why.data(), why.size()) ==
+      RD_KAFKA_CONF_OK) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("kafka setting {}: {}", name, why.data());
+}
+
+absl::StatusOr<std::pair<std::string, std::string>> SplitSetting(const std::string& text) {
+  const size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos) {
+    return InvalidArgument("kafka setting '{}': expected name=value", text.substr(0, at));
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+absl::Status ApplySettings(const KafkaOptions& options, rd_kafka_conf_t* conf) {
+  for (const std::string& text : options.settings) {
+    TS_ASSIGN_OR_RETURN(const auto setting, SplitSetting(text));
+    for (const std::string_view own : kOwnSettings) {
+      if (setting.first == own) {
+        return InvalidArgument("kafka setting {}: the bridge sets it itself", own);
+      }
+    }
+    TS_RETURN_IF_ERROR(SetKafka(conf, setting.first, setting.second));
+  }
+  return absl::OkStatus();
+}
+
+void LogKafka(const rd_kafka_t* /*kafka*/, int level, const char* /*facility*/, const char* text) {
+  static LogLimit limit;
+  constexpr int kWarning = 4;  // As in syslog: smaller is more severe.
+  if (level > kWarning) return;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("kafka text=\"{}\" withheld={}", text, *withheld);
+  }
+}
+
+}  // namespace
+
+absl::Status CheckKafkaOptions(const KafkaOptions& options) {
+  if (options.brokers.empty()) return InvalidArgument("brokers: expected host:port");
+  const OwnedConf conf(rd_kafka_conf_new());
+  return ApplySettings(options, conf.get());
+}
+
+absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const KafkaOptions& options,
+                                                 const KafkaSettings& own) {
+  OwnedConf conf(rd_kafka_conf_new());
+  TS_RETURN_IF_ERROR(SetKafka(conf.get(), "client.id", "tickstack"));
+  // Fast enough for a broker that restarts.
+  TS_RETURN_IF_ERROR(SetKafka(conf.get(), "reconnect.backoff.max.ms", "1000"));
+  // A transaction's records come together, so none has to wait for others.
+  if (type == RD_KAFKA_PRODUCER) TS_RETURN_IF_ERROR(SetKafka(conf.get(), "linger.ms", "0"));
+  TS_RETURN_IF_ERROR(ApplySettings(options, conf.get()));
+  TS_RETURN_IF_ERROR(SetKafka(conf.get(), "bootstrap.servers", options.brokers));
+  for (const auto& [name, value] : own) {
+    TS_RETURN_IF_ERROR(SetKafka(conf.get(), name, value));
+  }
+  rd_kafka_conf_set_log_cb(conf.get(), LogKafka);
+  std::array<char, 512> why{};
+  rd_kafka_t* const kafka = rd_kafka_new(type, conf.get(), why.data(), why.size());
+  if (kafka == nullptr) return InvalidArgument("kafka: {}", why.data());
+  static_cast<void>(conf.release());  // rd_kafka_new took it.
+  return KafkaOwned<rd_kafka_t>(kafka);
+}
+
+absl::Status KafkaError(rd_kafka_resp_err_t code, std::string_view what) {
+  return Unavailable("{}: {}: {}", what, rd_kafka_err2name(code), rd_kafka_err2str(code));
+}
+
+absl::Status KafkaError(const rd_kafka_error_t* error, std::string_view what) {
+  return Unavailable("{}: {}: {}", what, rd_kafka_error_name(error), rd_kafka_error_string(error));
+}
+
+int32_t PartitionOf(std::string_view symbol, int32_t partitions) {
+  constexpr uint32_t kMultiplier = 0x5bd1e995;
+  constexpr int kShift = 24;
+  const std::span<const std::byte> bytes = AsBytes(symbol);
+  uint32_t hash = 0x9747b28cU ^ static_cast<uint32_t>(bytes.size());
+  size_t at = 0;
+  for (; at + 4 <= bytes.size(); at += 4) {
+    uint32_t word = LoadLittle<uint32_t>(bytes.data() + at) * kMultiplier;
+    word ^= word >> kShift;
+    hash = (hash * kMultiplier) ^ (word * kMultiplier);
+  }
+  if (at < bytes.size()) {
+    uint32_t rest = 0;
+    std::memcpy(&rest, bytes.data() + at, bytes.size() - at);
+    hash = (hash ^ rest) * kMultiplier;
+  }
+  hash ^= hash >> 13;
+  hash *= kMultiplier;
+  hash ^= hash >> 15;
+  return static_cast<int32_t>(hash & 0x7fffffffU) % partitions;
+}
+
+}  // namespace tickstack::bridge

@@ -1,0 +1,334 @@
+// The writer and the reader with librdkafka's mock cluster. The mock knows transactions but not
+// their isolation; kafka_bridge_test.py has a real broker.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "bridge/bridge_main.h"
+#include "bridge/bridge_metrics.h"
+#include "bridge/import_service.h"
+#include "bridge/start_file.h"
+#include "bridge/topic_reader.h"
+#include "bridge/topic_writer.h"
+#include "wire/codec.h"
+#include "wire/event_loop.h"
+#include "wire/listener_options.h"
+#include "wire/server.h"
+
+namespace tickstack::bridge {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr auto kAtMost = 30s;
+
+class MockKafka : public testing::Test {
+ protected:
+  MockKafka() {
+    kafka_ = *OpenKafka(RD_KAFKA_PRODUCER, {}, {});
+    cluster_ = rd_kafka_mock_cluster_new(kafka_.get(), 1);
+    options_.brokers = rd_kafka_mock_cluster_bootstraps(cluster_);
+    rd_kafka_mock_topic_create(cluster_, "p.trade", 2, 1);
+    rd_kafka_mock_topic_create(cluster_, "p.positions", 1, 1);
+  }
+  ~MockKafka() override { rd_kafka_mock_cluster_destroy(cluster_); }
+
+  struct Writing {
+    std::optional<OpenedTopics> opened;
+    int committed = 0;
+    absl::Status ended;
+    TopicWriterCounters counters;
+    std::unique_ptr<TopicWriter> writer;
+  };
+  void Open(Writing& writing) {
+    writing.writer = std::make_unique<TopicWriter>(
+        loop_, TopicWriterOptions{.kafka = options_, .prefix = "p", .instance = "test"},
+        std::vector<std::string>{"trade"}, &writing.counters,
+        TopicWriter::Events{
+            .opened = [&](OpenedTopics opened) { writing.opened = std::move(opened); },
+            .committed = [&] { ++writing.committed; },
+            .ended = [&](const absl::Status& why) { writing.ended = why; }});
+  }
+  OutgoingBatch Batch(int64_t number) {
+    OutgoingBatch batch;
+    batch.records.push_back(
+        {.table = "trade",
+         .partition = static_cast<int32_t>(number % 2),
+         .first_row = number / 2,
+         .rows = 1,
+         .schema = "s",
+         .ended_day = {},
+         .payload = wire::EncodeMessage(wire::MessageKind::kAsync,
+                                        Value::Table({"size"}, {Value::Longs({number})}))});
+    batch.after.batch = number + 1;
+    batch.after.tables["trade"] = {number + 1, {1, 2}};
+    batch.log_name = "sym2013.10.07";
+    batch.rows = 1;
+    batch.bytes = 8;
+    return batch;
+  }
+
+  KafkaOwned<rd_kafka_t> kafka_;
+  rd_kafka_mock_cluster_t* cluster_ = nullptr;
+  KafkaOptions options_;
+  wire::EventLoop loop_;
+};
+
+TEST_F(MockKafka, AnotherWriterResumesAtTheLastPosition) {
+  for (int64_t life = 0; life < 2; ++life) {
+    Writing writing;
+    Open(writing);
+    ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+    EXPECT_EQ(writing.opened->partitions.at("trade"), 2);
+    EXPECT_EQ(writing.opened->last.has_value(), life > 0);
+    if (life > 0) {
+      EXPECT_EQ(writing.opened->last->batch, 3);
+      EXPECT_EQ(writing.opened->last->writer, "test");
+    }
+    for (int64_t i = 0; i < 3; ++i) writing.writer->Put(Batch(3 * life + i));
+    ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 3; }, kAtMost));
+    EXPECT_EQ(writing.counters.rows.load(), 3U);
+  }
+}
+
+TEST_F(MockKafka, AFailedTransactionIsWrittenAgain) {
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  constexpr int16_t kAddPartitionsToTxn = 24;
+  rd_kafka_mock_push_request_errors(cluster_, kAddPartitionsToTxn, 1,
+                                    RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  writing.writer->Put(Batch(0));
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
+  EXPECT_EQ(writing.counters.aborts.load(), 1U);
+}
+
+TEST_F(MockKafka, AFencedWriterEnds) {
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  constexpr int16_t kEndTxn = 26;
+  rd_kafka_mock_push_request_errors(cluster_, kEndTxn, 1, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+  writing.writer->Put(Batch(0));
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_EQ(writing.ended.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(writing.committed, 0);
+}
+
+TEST_F(MockKafka, ReadsRecordsFromAnOffset) {
+  Writing writing;
+  Open(writing);
+  for (int64_t i = 0; i < 6; ++i) writing.writer->Put(Batch(i));
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 6; }, kAtMost));
+
+  std::vector<TopicPartition> found;
+  TopicReader reader(loop_, options_, "group",
+                     {.found = [&](std::vector<TopicPartition> partitions,
+                                   const std::string&) { found = std::move(partitions); },
+                      .records = [] {},
+                      .ended = [](const absl::Status&) {}});
+  reader.Find("p", {"trade", "quote"}, {});
+  ASSERT_TRUE(loop_.RunUntil([&] { return found.size() == 2; }, kAtMost));
+  EXPECT_EQ(found[0].start, 0);
+  // Both partitions: the second from its second record on.
+  for (int turn = 0; turn < 2; ++turn) {
+    reader.Read(found, {0, 1});
+    std::vector<std::string> rows;
+    const auto all = [&] {
+      while (std::optional<ReadRecord> record = reader.Take()) {
+        EXPECT_TRUE(record->headers.ok()) << record->headers.status();
+        rows.push_back(fmt::format("{}:{}", record->partition, record->headers->first_row));
+        EXPECT_EQ(record->headers->table, "trade");
+        EXPECT_EQ(record->headers->log, "sym2013.10.07");
+      }
+      return rows.size() >= 5;
+    };
+    ASSERT_TRUE(loop_.RunUntil(all, kAtMost));
+    EXPECT_THAT(rows, testing::UnorderedElementsAre("0:0", "0:1", "0:2", "1:1", "1:2"));
+  }
+}
+
+// The part of a tickerplant that a bridge from Kafka sees.
+class SmallTickerplant final : public wire::ServerHandler {
+ public:
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    const absl::StatusOr<Value> request = wire::Decode(message.body);
+    ASSERT_TRUE(request.ok());
+    if (message.kind != wire::MessageKind::kSync) return;
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (!request->is_list()) return connection.Reply(ticket, Value::Symbols({"trade"}));
+    const std::vector<Value>& items = request->items();
+    int64_t& logged = logged_[std::string(items[1].symbol())];
+    if (items[0].text() == ".u.feed") {
+      return connection.Reply(ticket,
+                              Value::Dict(Value::Symbols({"trade"}), Value::Longs({logged})));
+    }
+    if (!refusal.empty()) return connection.ReplyError(ticket, refusal);
+    const int64_t row = items[2].as<int64_t>();
+    if (row > logged) return connection.ReplyError(ticket, "gap");
+    const std::span<const int64_t> sizes = items[4].FindColumn("size")->span<int64_t>();
+    for (size_t i = static_cast<size_t>(logged - row); i < sizes.size(); ++i) {
+      rows.push_back(sizes[i]);
+      ++logged;
+    }
+    connection.Reply(ticket, Value());
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+  std::vector<int64_t> rows;
+  std::string refusal;
+
+ private:
+  std::map<std::string, int64_t> logged_;
+};
+
+TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
+  Writing writing;
+  Open(writing);
+  const std::string folder = testing::TempDir() + "bridge_import";
+  std::filesystem::remove_all(folder);
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options;
+  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
+  options.kafka = options_;
+  options.prefix = "p";
+  options.instance = "one";
+  options.start_file = folder + "/starts";
+  for (int64_t life = 0; life < 3; ++life) {
+    for (int64_t i = 0; i < 4; ++i) writing.writer->Put(Batch(4 * life + i));
+    if (life == 1) std::filesystem::remove(options.start_file);  // Only costs reading again.
+    ImportService service(loop_, options);
+    const size_t expected = 4 * static_cast<size_t>(life + 1);
+    ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() >= expected; }, kAtMost))
+        << service.error();
+    EXPECT_EQ(service.state(), ImportState::kReading);
+  }
+  std::sort(tickerplant.rows.begin(), tickerplant.rows.end());
+  std::vector<int64_t> all(12);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(tickerplant.rows, all);
+
+  // What the tickerplant refuses is an error by name, and comes again.
+  tickerplant.refusal = "mismatch: trade";
+  ImportService service(loop_, options);
+  writing.writer->Put(Batch(12));
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("refused: p.trade partition 0 offset"));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("mismatch: trade"));
+  tickerplant.refusal.clear();
+  ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == 13; }, kAtMost));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
+  const KafkaOwned<rd_kafka_t> producer = *OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  char value[] = "x";
+  ASSERT_EQ(rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("p.trade"), RD_KAFKA_V_PARTITION(1),
+                              RD_KAFKA_V_VALUE(value, 1), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                              RD_KAFKA_V_END),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options;
+  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
+  options.kafka = options_;
+  options.prefix = "p";
+  options.instance = "one";
+  options.start_file = testing::TempDir() + "bridge_foreign/starts";
+  std::filesystem::remove(options.start_file);
+  ImportService service(loop_, options);
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("p.trade partition 1 offset 0: no headers"));
+}
+
+TEST(ReadStart, IsParsedOrAnErrorByName) {
+  EXPECT_EQ(ParseReadStart("beginning")->kind, ReadStart::Kind::kBeginning);
+  EXPECT_EQ(ParseReadStart("end")->kind, ReadStart::Kind::kEnd);
+  EXPECT_EQ(ParseReadStart("offset 17")->offset, 17);
+  EXPECT_EQ(ParseReadStart("1970-01-02T00:00:01")->time_ms, 86'401'000);
+  EXPECT_EQ(ParseReadStart("2000-01-01")->time_ms, 946'684'800'000);
+  for (const char* const wrong :
+       {"", "offset", "offset -1", "2000-01-01T25:00:00", "2000.01.01", "2000-13-01", "start"}) {
+    EXPECT_THAT(ParseReadStart(wrong).status().ToString(), HasSubstr("expected beginning"))
+        << wrong;
+  }
+}
+
+TEST(StartFile, KeepsWhatWasSaved) {
+  const std::string folder = testing::TempDir() + "bridge_start_file";
+  std::filesystem::remove_all(folder);
+  const std::string path = folder + "/a/b.starts";
+  ASSERT_TRUE(StartFile::Load(path).ok());
+  StartFile file;
+  file.cluster = "c";
+  file.partitions[{"p.trade", 0}] = {.start = 5, .base = 17, .next_offset = 9, .next_row = 40};
+  file.partitions[{"p.trade", 1}] = {.start = 5, .base = std::nullopt};
+  ASSERT_EQ(file.Save(path), absl::OkStatus());
+  const absl::StatusOr<StartFile> loaded = StartFile::Load(path);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->cluster, "c");
+  EXPECT_EQ(loaded->partitions, file.partitions);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2);
+  EXPECT_THAT(StartFile::Load(path).status().ToString(), HasSubstr("b.starts:3"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BridgeOptions, ErrorsNameTheOption) {
+  BridgeOptions options;
+  EXPECT_EQ(CheckBridgeOptions(options), absl::OkStatus());
+  options.kafka_settings = {"security.protocol=plaintext", "compression.type=lz4"};
+  EXPECT_EQ(CheckBridgeOptions(options), absl::OkStatus());
+  const auto error = [&](auto change) {
+    BridgeOptions changed = options;
+    change(changed);
+    return std::string(Message(CheckBridgeOptions(changed)));
+  };
+  EXPECT_THAT(error([](auto& o) { o.direction = "x"; }), HasSubstr("direction x"));
+  EXPECT_THAT(error([](auto& o) { o.prefix = "a b"; }), HasSubstr("prefix"));
+  EXPECT_THAT(error([](auto& o) { o.payload = "avro"; }), HasSubstr("payload avro"));
+  EXPECT_THAT(error([](auto& o) { o.from = "x"; }), HasSubstr("from 'x'"));
+  EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"nonsense=1"}; }), HasSubstr("nonsense"));
+  EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"novalue"}; }), HasSubstr("name=value"));
+  EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"transactional.id=x"}; }),
+              HasSubstr("sets it itself"));
+}
+
+serve::Reasons ReasonsWith(bool live, std::string_view state, std::string_view error, double lag) {
+  return ReasonsOf(FactsOf(Value::Dict(Value::Symbols({"live", "state", "error", "lag_ms"}),
+                                       Value::List({Value::Boolean(live), Value::Symbol(state),
+                                                    Value::String(error), Value::Float(lag)}))),
+                   {});
+}
+
+TEST(BridgeReasons, ALiveBridgeIsReady) {
+  EXPECT_THAT(ReasonsWith(true, "subscribed", "", 10), IsEmpty());
+  EXPECT_THAT(ReasonsWith(false, "opening", "", 0), ElementsAre("it is not live yet: opening"));
+  EXPECT_THAT(ReasonsWith(true, "subscribed", "kafka: commit: x", 0),
+              ElementsAre("kafka: commit: x"));
+  EXPECT_THAT(ReasonsWith(false, "failed", "why", 0), ElementsAre("the bridge is failed: why"));
+  EXPECT_THAT(ReasonsWith(true, "subscribed", "", 60'000),
+              ElementsAre(HasSubstr("rows wait for Kafka")));
+}
+
+}  // namespace
+}  // namespace tickstack::bridge

@@ -1,0 +1,404 @@
+#include "bridge/topic_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "bridge/payload.h"
+#include "bridge/record_headers.h"
+
+namespace tickstack::bridge {
+namespace {
+
+constexpr int kCallMs = 2000;  // Longest call to Kafka; it is then repeated.
+constexpr int kMetadataMs = 5000;
+constexpr int kRetryMs = 200;
+constexpr int kTransactionMs = 60'000;
+
+// An error that ends the producer.
+absl::Status Ended(const rd_kafka_error_t* error, std::string_view what) {
+  return absl::AbortedError(AbslView(Message(KafkaError(error, what))));
+}
+
+struct NewTopicDeleter {
+  void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
+  void operator()(rd_kafka_AdminOptions_t* options) const {
+    rd_kafka_AdminOptions_destroy(options);
+  }
+  void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
+  void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
+};
+template <typename T>
+using AdminOwned = std::unique_ptr<T, NewTopicDeleter>;
+
+}  // namespace
+
+std::string TopicOf(std::string_view prefix, std::string_view table) {
+  return fmt::format("{}.{}", prefix, table);
+}
+
+TopicWriter::TopicWriter(wire::EventLoop& loop, TopicWriterOptions options,
+                         std::vector<std::string> tables, TopicWriterCounters* counters,
+                         Events events)
+    : loop_(loop),
+      options_(std::move(options)),
+      tables_(std::move(tables)),
+      counters_(counters),
+      events_(std::move(events)),
+      thread_([this] { Run(); }) {}
+
+TopicWriter::~TopicWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void TopicWriter::Put(OutgoingBatch batch) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(batch));
+  }
+  changed_.notify_all();
+}
+
+size_t TopicWriter::queued() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
+int64_t TopicWriter::since_ns() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.empty() ? 0 : queue_.front().since_ns;
+}
+
+absl::Status TopicWriter::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+int64_t TopicWriter::problem_since_ns() const {
+  const std::lock_guard lock(mutex_);
+  return problem_since_ns_;
+}
+
+bool TopicWriter::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+bool TopicWriter::Pause(int milliseconds) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [this] { return stop_; });
+  return !stop_;
+}
+
+void TopicWriter::Report(const absl::Status& problem) {
+  if (!problem.ok()) {
+    static LogLimit limit(5 * kNsPerSecond);
+    counters_->errors.fetch_add(1, std::memory_order_relaxed);
+    if (limit.Pass()) LogWarn("kafka does not take rows error=\"{}\"", Message(problem));
+  }
+  const std::lock_guard lock(mutex_);
+  if (problem_.ok() && !problem.ok()) problem_since_ns_ = MonotonicNs();
+  problem_ = problem;
+}
+
+void TopicWriter::Post(std::function<void()> function) {
+  loop_.Post([alive = std::weak_ptr(alive_), function = std::move(function)] {
+    if (!alive.expired()) function();
+  });
+}
+
+void TopicWriter::Run() {
+  OpenedTopics opened;
+  for (;;) {
+    const absl::Status status = Open(&opened);
+    Report(status);
+    if (status.ok()) break;
+    DropProducers();
+    if (absl::IsInvalidArgument(status) || absl::IsDataLoss(status)) {
+      return Post([this, status] { events_.ended(status); });
+    }
+    if (!Pause(kRetryMs)) return;
+  }
+  Post([this, opened = std::move(opened)]() mutable { events_.opened(std::move(opened)); });
+  for (;;) {
+    const OutgoingBatch* batch = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      if (stop_) break;
+      batch = &queue_.front();  // A deque's elements stay where they are.
+    }
+    const absl::Status written = Write(*batch);
+    Report(written);
+    if (!written.ok()) {
+      if (stopping()) break;
+      // Waits until its last messages are forgotten: they point into the batch.
+      DropProducers();
+      return Post([this, written] { events_.ended(written); });
+    }
+    const int64_t delay_ns = MonotonicNs() - batch->since_ns;
+    counters_->transactions.fetch_add(1, std::memory_order_relaxed);
+    counters_->rows.fetch_add(batch->rows, std::memory_order_relaxed);
+    counters_->records.fetch_add(batch->records.size(), std::memory_order_relaxed);
+    counters_->bytes.fetch_add(batch->bytes, std::memory_order_relaxed);
+    counters_->delay_ns.store(delay_ns, std::memory_order_relaxed);
+    if (delay_ns > counters_->delay_max_ns.load(std::memory_order_relaxed)) {
+      counters_->delay_max_ns.store(delay_ns, std::memory_order_relaxed);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.pop_front();
+    }
+    Post([this] { events_.committed(); });
+  }
+  DropProducers();
+}
+
+void TopicWriter::DropProducers() {
+  for (KafkaOwned<rd_kafka_t>& producer : producers_) producer = nullptr;
+}
+
+// ---- opening
+
+absl::Status TopicWriter::Open(OpenedTopics* opened) {
+  for (size_t i = 0; i < producers_.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(producers_[i],
+                        OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
+                                  {{"transactional.id", fmt::format("{}-{}", options_.prefix, i)},
+                                   {"transaction.timeout.ms", std::to_string(kTransactionMs)}}));
+  }
+  for (const KafkaOwned<rd_kafka_t>& producer : producers_) {
+    const KafkaOwned<rd_kafka_error_t> error(
+        rd_kafka_init_transactions(producer.get(), kMetadataMs));
+    if (error != nullptr) return KafkaError(error.get(), "kafka: init_transactions");
+  }
+  TS_RETURN_IF_ERROR(FindTopics(opened));
+  TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
+  return absl::OkStatus();
+}
+
+// Fills in the partitions of the tables' topics; creates topics that do not exist.
+absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
+  std::vector<std::string> wanted;
+  for (const std::string& table : tables_) wanted.push_back(table);
+  wanted.emplace_back(kPositionsTable);
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    const rd_kafka_metadata_t* raw = nullptr;
+    const rd_kafka_resp_err_t code =
+        rd_kafka_metadata(producer(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
+    const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+    opened->partitions.clear();
+    std::vector<std::string> missing;
+    for (const std::string& table : wanted) {
+      const std::string topic = TopicOf(options_.prefix, table);
+      const std::span all(metadata->topics, static_cast<size_t>(metadata->topic_cnt));
+      const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) {
+        return topic == one.topic && one.err == RD_KAFKA_RESP_ERR_NO_ERROR && one.partition_cnt > 0;
+      });
+      if (found == all.end()) {
+        missing.push_back(table);
+      } else {
+        opened->partitions[table] = found->partition_cnt;
+      }
+    }
+    if (missing.empty()) {
+      opened->partitions.erase(std::string(kPositionsTable));
+      return absl::OkStatus();
+    }
+    if (round == 0) TS_RETURN_IF_ERROR(CreateTopics(missing));
+    if (!Pause(kRetryMs)) return absl::CancelledError("stopped");
+  }
+  return Unavailable("kafka: topics of prefix {} were created and do not appear", options_.prefix);
+}
+
+absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
+  std::vector<AdminOwned<rd_kafka_NewTopic_t>> topics;
+  std::vector<rd_kafka_NewTopic_t*> pointers;
+  for (const std::string& table : tables) {
+    const bool is_positions = table == kPositionsTable;
+    std::array<char, 512> why{};
+    rd_kafka_NewTopic_t* const topic = rd_kafka_NewTopic_new(
+        TopicOf(options_.prefix, table).c_str(), is_positions ? 1 : options_.partitions,
+        options_.replication, why.data(), why.size());
+    if (topic == nullptr) return InvalidArgument("topic of table {}: {}", table, why.data());
+    topics.emplace_back(topic);
+    pointers.push_back(topic);
+    if (!is_positions) continue;
+    // Only the last position counts.
+    rd_kafka_NewTopic_set_config(topic, "cleanup.policy", "compact");
+    rd_kafka_NewTopic_set_config(topic, "segment.bytes", "16777216");
+  }
+  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(producer()));
+  rd_kafka_CreateTopics(producer(), pointers.data(), pointers.size(), nullptr, queue.get());
+  const AdminOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), 4 * kMetadataMs));
+  if (event == nullptr) return Unavailable("kafka: create topics: no answer");
+  if (const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get())) {
+    return KafkaError(code, "kafka: create topics");
+  }
+  size_t count = 0;
+  const rd_kafka_topic_result_t** const results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  for (size_t i = 0; i < count; ++i) {
+    const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+      continue;
+    }
+    return KafkaError(
+        code, fmt::format("kafka: create topic {}", rd_kafka_topic_result_name(results[i])));
+  }
+  LogInfo("topics created prefix={} topics={}", options_.prefix, count);
+  return absl::OkStatus();
+}
+
+// Reads the last committed position. The producer's transactions are over, and nobody else writes
+// to the topic, so the committed end does not change.
+absl::StatusOr<std::optional<StreamState>> TopicWriter::ReadPosition() {
+  TS_ASSIGN_OR_RETURN(const KafkaOwned<rd_kafka_t> consumer,
+                      OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
+                                {{"group.id", options_.prefix},
+                                 {"isolation.level", "read_committed"},
+                                 {"enable.auto.commit", "false"},
+                                 {"enable.partition.eof", "true"},
+                                 {"auto.offset.reset", "earliest"}}));
+  const std::string topic = TopicOf(options_.prefix, kPositionsTable);
+  int64_t low = 0, high = 0;
+  const rd_kafka_resp_err_t code =
+      rd_kafka_query_watermark_offsets(consumer.get(), topic.c_str(), 0, &low, &high, kMetadataMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: end of positions");
+  std::optional<StreamState> last;
+  // A transaction has two offsets there: the position, and the mark of its end.
+  for (int64_t back = 64;; back *= 16) {
+    const int64_t from = std::max(low, high - back);
+    const KafkaOwned<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0)->offset = from;
+    if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer.get(), list.get())) {
+      return KafkaError(assigned, "kafka: read positions");
+    }
+    const int64_t deadline_ns = MonotonicNs() + 30 * kNsPerSecond;
+    for (bool at_end = high <= low; !at_end;) {
+      if (stopping()) return absl::CancelledError("stopped");
+      if (MonotonicNs() > deadline_ns) return Unavailable("kafka: read positions: no end in 30 s");
+      const KafkaOwned<rd_kafka_message_t> message(rd_kafka_consumer_poll(consumer.get(), 100));
+      if (message == nullptr) continue;
+      if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        at_end = true;
+      } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        TS_ASSIGN_OR_RETURN(
+            last, LoadState({static_cast<const std::byte*>(message->payload), message->len}));
+      }
+    }
+    if (last || from <= low) return last;
+  }
+}
+
+// ---- writing
+
+absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const OutgoingBatch& batch) {
+  const RecordHeaders headers = {
+      .table = record.table,
+      .schema = record.schema,
+      .log = batch.log_name,
+      .first_row = record.first_row,
+      .rows = record.rows,
+      .ended_day = record.ended_day,
+      .payload = std::string(NameOf(options_.payload)),
+  };
+  // Another payload is converted here, so that the loop does not wait for it.
+  ByteBuffer converted;
+  const bool copies = options_.payload != Payload::kIpc && !record.ended_day;
+  if (copies) {
+    TS_ASSIGN_OR_RETURN(converted, ConvertPayload(record.payload, options_.payload));
+  }
+  const ByteBuffer& bytes = copies ? converted : record.payload;
+  const std::string topic = TopicOf(options_.prefix, record.table);
+  for (;;) {
+    rd_kafka_headers_t* const list = headers.Encode();
+    const rd_kafka_resp_err_t code = rd_kafka_producev(
+        producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(record.partition),
+        RD_KAFKA_V_VALUE(const_cast<std::byte*>(bytes.data()), bytes.size()),
+        RD_KAFKA_V_MSGFLAGS(copies ? RD_KAFKA_MSG_F_COPY : 0), RD_KAFKA_V_HEADERS(list),
+        RD_KAFKA_V_END);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
+    rd_kafka_headers_destroy(list);
+    if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+      return KafkaError(code, fmt::format("kafka: write {} bytes to {}", bytes.size(), topic));
+    }
+    if (stopping()) return absl::CancelledError("stopped");
+    rd_kafka_poll(producer(), 5);
+  }
+}
+
+absl::Status TopicWriter::Produce(const OutgoingBatch& batch) {
+  for (const OutgoingRecord& record : batch.records) {
+    TS_RETURN_IF_ERROR(ProduceRecord(record, batch));
+  }
+  StreamState after = batch.after;
+  after.writer = options_.instance;
+  ByteBuffer position;
+  SaveState(after, position);
+  const std::string topic = TopicOf(options_.prefix, kPositionsTable);
+  const rd_kafka_resp_err_t code =
+      rd_kafka_producev(producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+                        RD_KAFKA_V_KEY(options_.prefix.data(), options_.prefix.size()),
+                        RD_KAFKA_V_VALUE(position.data(), position.size()),
+                        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: write the position");
+  return absl::OkStatus();
+}
+
+// kAborted: the producer has ended.
+absl::Status TopicWriter::Abort() {
+  counters_->aborts.fetch_add(1, std::memory_order_relaxed);
+  while (!stopping()) {
+    const KafkaOwned<rd_kafka_error_t> error(rd_kafka_abort_transaction(producer(), kCallMs));
+    if (error == nullptr) return absl::OkStatus();
+    if (rd_kafka_error_is_retriable(error.get()) == 0) {
+      return Ended(error.get(), "kafka: abort");
+    }
+    Report(KafkaError(error.get(), "kafka: abort"));
+  }
+  return absl::CancelledError("stopped");
+}
+
+// Writes a batch, however often it takes. kAborted: the producer has ended, and the batch is or is
+// not committed. kCancelled: stopping.
+absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
+  while (!stopping()) {
+    const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
+    if (begun != nullptr) return Ended(begun.get(), "kafka: begin");
+    absl::Status produced = Produce(batch);
+    while (produced.ok()) {
+      if (stopping()) return absl::CancelledError("stopped");
+      const KafkaOwned<rd_kafka_error_t> error(rd_kafka_commit_transaction(producer(), kCallMs));
+      if (error == nullptr) {
+        ++turn_;
+        return absl::OkStatus();
+      }
+      if (rd_kafka_error_txn_requires_abort(error.get()) != 0) {
+        produced = KafkaError(error.get(), "kafka: commit");
+      } else if (rd_kafka_error_is_retriable(error.get()) != 0) {
+        Report(KafkaError(error.get(), "kafka: commit"));
+      } else {
+        return Ended(error.get(), "kafka: commit");
+      }
+    }
+    Report(produced);
+    TS_RETURN_IF_ERROR(Abort());
+    if (!Pause(kRetryMs)) break;
+  }
+  return absl::CancelledError("stopped");
+}
+
+}  // namespace tickstack::bridge

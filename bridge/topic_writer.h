@@ -1,0 +1,132 @@
+#pragma once
+
+// Writes batches to Kafka from a thread of its own, one transaction a batch.
+//
+//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> last position
+//   batch:  begin -> a record per partition of a table -> the position -> commit
+//
+// Two producers take turns, with the transactional ids PREFIX-0 and PREFIX-1. A transaction begins
+// when the one before is committed, so the order is that of the batches. The broker completes a
+// committed transaction a little later, and makes its producer wait until then. In turns, neither
+// has to wait.
+//
+// A transaction that fails is aborted and written again. After an error that ends a producer, such
+// as a broker that gave the prefix to another writer, the writer stops and says so. The caller then
+// opens another one, which reads the last committed position.
+//
+// Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/name_map.h"
+#include "bridge/exporter.h"
+#include "bridge/kafka_client.h"
+#include "bridge/payload.h"
+#include "bridge/stream_state.h"
+#include "wire/event_loop.h"
+
+namespace tickstack::bridge {
+
+// Returns the topic of a table: PREFIX.TABLE. The topic of positions is PREFIX.positions.
+std::string TopicOf(std::string_view prefix, std::string_view table);
+inline constexpr std::string_view kPositionsTable = "positions";
+
+struct TopicWriterOptions {
+  KafkaOptions kafka;
+  std::string prefix = "tickstack";
+  int partitions = 4;    // Partitions of a topic that the writer creates.
+  int replication = -1;  // Replicas of such a topic; -1: the broker's default.
+  Payload payload = Payload::kIpc;
+  // Identifies this process among those that write under the prefix.
+  std::string instance;
+};
+
+// The topics of an open writer, and the last position.
+struct OpenedTopics {
+  std::optional<StreamState> last;  // nullopt: nothing was written under the prefix.
+  NameMap<int32_t> partitions;      // By table.
+};
+
+struct TopicWriterCounters {
+  std::atomic<uint64_t> transactions{0};
+  std::atomic<uint64_t> aborts{0};
+  std::atomic<uint64_t> rows{0};     // Committed.
+  std::atomic<uint64_t> records{0};  // Committed.
+  std::atomic<uint64_t> bytes{0};    // Committed payloads.
+  std::atomic<uint64_t> errors{0};   // Failed calls.
+  std::atomic<int64_t> delay_ns{0};  // From the first row of the last batch until it was committed.
+  std::atomic<int64_t> delay_max_ns{0};
+};
+
+class TopicWriter {
+ public:
+  struct Events {
+    std::function<void(OpenedTopics)> opened;
+    std::function<void()> committed;          // A batch is committed: there may be room.
+    std::function<void(absl::Status)> ended;  // The writer writes no more.
+  };
+
+  // Opens in the background, and retries while Kafka does not answer. `counters` must outlive the
+  // writer.
+  TopicWriter(wire::EventLoop& loop, TopicWriterOptions options, std::vector<std::string> tables,
+              TopicWriterCounters* counters, Events events);
+  ~TopicWriter();  // Waits for the current call to Kafka: at most a few seconds.
+
+  void Put(OutgoingBatch batch);
+  size_t queued() const;     // Batches that are not committed.
+  int64_t since_ns() const;  // MonotonicNs: when the first row of the oldest one arrived; 0: none.
+  // Why it makes no progress at the moment; OK if it does. Any thread.
+  absl::Status problem() const;
+  int64_t problem_since_ns() const;
+
+ private:
+  struct Alive;
+  void Run();
+  absl::Status Open(OpenedTopics* opened);
+  absl::Status FindTopics(OpenedTopics* opened);
+  absl::Status CreateTopics(const std::vector<std::string>& topics);
+  absl::StatusOr<std::optional<StreamState>> ReadPosition();
+  absl::Status Write(const OutgoingBatch& batch);
+  absl::Status Produce(const OutgoingBatch& batch);
+  absl::Status ProduceRecord(const OutgoingRecord& record, const OutgoingBatch& batch);
+  absl::Status Abort();
+  void Report(const absl::Status& problem);
+  bool Pause(int milliseconds);  // False: stopping.
+  bool stopping() const;
+  rd_kafka_t* producer() const { return producers_[turn_ % producers_.size()].get(); }
+  void DropProducers();
+  void Post(std::function<void()> function);
+
+  wire::EventLoop& loop_;
+  const TopicWriterOptions options_;
+  const std::vector<std::string> tables_;
+  TopicWriterCounters* const counters_;
+  const Events events_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<OutgoingBatch> queue_;  // The first one is being written.
+  bool stop_ = false;
+  absl::Status problem_;
+  int64_t problem_since_ns_ = 0;
+
+  // The thread's.
+  std::array<KafkaOwned<rd_kafka_t>, 2> producers_;
+  size_t turn_ = 0;
+  std::thread thread_;  // Last.
+};
+
+}  // namespace tickstack::bridge

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Rows through a real Kafka broker to a second site, while bridges and the broker are killed.
+
+Afterwards the second site has each row once, and the rows of each symbol in the same order.
+
+TICKSTACK_KILLS is the number of kills (default 12), TICKSTACK_SEED chooses them.
+"""
+
+import json
+import os
+import pathlib
+import random
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kafka_broker, kdb_ipc, lean_archives, stack  # noqa: E402
+from tests.support.kdb_ipc import Typed  # noqa: E402
+
+KILLS = int(os.environ.get("TICKSTACK_KILLS", "12"))
+SEED = int(os.environ.get("TICKSTACK_SEED", "7"))
+DATE = "2013.10.07"
+LONGEST_TRANSACTION = 60  # Seconds: kTransactionMs in bridge/topic_writer.cc.
+SYMBOLS = ("AIG", "BAC", "IBM")
+QUOTES, TRADES = 1_665_857, 137_816
+
+TO_KAFKA = """
+[[bridge]]
+name = "to_kafka"
+direction = "to-kafka"
+brokers = "{brokers}"
+prefix = "{prefix}"
+partitions = 4
+{more}
+"""
+FROM_KAFKA = """
+[tickerplant]
+batch_ms = 10
+[[rdb]]
+[[bridge]]
+name = "from_kafka"
+direction = "from-kafka"
+brokers = "{brokers}"
+prefix = "{prefix}"
+{more}
+"""
+SMALL = """
+[tables]
+trade = "time p, sym s, price f, note *"
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+"""
+OPEN = 434_451_600_000_000_000  # 2013.10.07D09:40:00
+
+
+def rows_of(numbers):
+    return [Typed("p", [OPEN + number for number in numbers]), [f"S{number % 7}" for number in numbers],
+            [float(number) for number in numbers], [f"n{number}" for number in numbers]]
+
+
+class KafkaBridgeTest(stack.StackTest):
+    def setUp(self):
+        super().setUp()
+        if kafka_broker.jars() is None:
+            raise unittest.SkipTest("no TICKSTACK_KAFKA_JARS")
+        self.broker = kafka_broker.Broker(self.folder / "kafka").start()
+        self.addCleanup(self.broker.destroy)
+
+    def to_kafka(self, prefix, more=""):
+        return TO_KAFKA.format(brokers=self.broker.address, prefix=prefix, more=more)
+
+    def from_kafka(self, prefix, more=""):
+        return FROM_KAFKA.format(brokers=self.broker.address, prefix=prefix, more=more)
+
+    def stats(self, running, bridge):
+        return running.ask(bridge, ".bridge.stats[]")
+
+    def compare(self, here, there, table, symbols):
+        for symbol in symbols:
+            where = f"from {table} where sym=`{symbol}"
+            columns = here.ask("rdb", f"cols {table}")
+            for column in columns:
+                with self.subTest(table=table, symbol=symbol, column=column):
+                    query = f"exec {column} {where}"
+                    # As text: a null is equal to another null.
+                    self.assertEqual(repr(here.ask("rdb", query)), repr(there.ask("rdb", query)))
+
+    def test_real_ticks_arrive_once_and_in_order_though_everything_is_killed(self):
+        path = self.fixture("lean-ticks")
+        config = lean_archives.STACK.format(path=path).partition("[monitor]")[0]
+        there = self.start_stack(self.from_kafka("ticks"), "--date", DATE, name="there")
+        here = self.start_stack(config + "start = true\n" + self.to_kafka("ticks", "batch_bytes = 200_000"),
+                                "--date", DATE, name="here")
+        chance = random.Random(SEED)
+        print(f"seed {SEED}", file=sys.stderr)
+        for number in range(KILLS):
+            time.sleep(chance.uniform(0.2, 2.5))
+            victim = ("to_kafka", "broker", "from_kafka")[number % 3]
+            print(f"kill {number}: {victim}; here {here.count('quote')} there {there.count('quote')}",
+                  file=sys.stderr)
+            if victim == "broker":
+                self.broker.kill()
+                time.sleep(chance.uniform(0, 1))
+                self.broker.start()
+            elif victim == "to_kafka":
+                here.kill(victim)
+            else:
+                there.kill(victim)
+        stack.wait_until(lambda: there.count("quote") >= QUOTES and there.count("trade") >= TRADES, 240,
+                         f"all rows there: {self.stats(here, 'to_kafka')} {self.stats(there, 'from_kafka')}")
+        time.sleep(1)
+        self.assertEqual((QUOTES, TRADES), (here.count("quote"), here.count("trade")))
+        self.assertEqual((QUOTES, TRADES), (there.count("quote"), there.count("trade")))
+        for table in ("quote", "trade"):
+            self.compare(here, there, table, SYMBOLS)
+
+    def test_rows_days_and_restarts(self):
+        here = self.start_stack(SMALL + self.to_kafka("small"), name="here")
+        there = self.start_stack("[tables]\ntrade = \"time p, sym s, price f, note *\"\n" + self.from_kafka("small"),
+                                 name="there")
+        sent = 0
+
+        def send(count):
+            nonlocal sent
+            with here.connect("tickerplant") as tickerplant:
+                tickerplant.call([".u.upd", "trade", rows_of(range(sent, sent + count))])
+            sent += count
+
+        send(100)
+        stack.wait_until(lambda: there.count("trade") == sent, what="the first rows")
+        # Rows come while the bridge is not there, and the day ends.
+        pid = here.pid("to_kafka")
+        os.kill(pid, 19)  # SIGSTOP
+        send(50)
+        here.ask("tickerplant", ".u.end[]")
+        send(25)
+        os.kill(pid, 9)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows of both days")
+        here.kill("to_kafka")
+        send(10)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after a restart")
+        there.kill("from_kafka")
+        there.kill("tickerplant")
+        send(10)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after the other site's restart")
+        prices = there.ask("rdb", "exec price from trade where sym=`S3")
+        self.assertEqual([float(n) for n in range(sent) if n % 7 == 3], list(prices))
+        notes = there.ask("rdb", "exec note from trade where sym=`S3")
+        self.assertEqual([f"n{n}" for n in range(sent) if n % 7 == 3],
+                         [note if isinstance(note, str) else note.decode() for note in notes])
+        self.assertGreaterEqual(self.stats(there, "from_kafka")["days_ended"], 0)
+
+    # ---- single bridges
+
+    def start_bridge(self, running, direction, prefix, *flags):
+        """Starts a bridge beside a stack; returns its port and process."""
+        return self.start_process("bridge", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
+                                  "--direction", direction, "--brokers", self.broker.address, "--prefix", prefix,
+                                  "--data", str(self.folder / "bridges"), *flags)
+
+    def state(self, port):
+        try:
+            with kdb_ipc.Connection(port) as connection:
+                return connection.call(".bridge.stats[]")
+        except (OSError, kdb_ipc.Closed):
+            return {"state": "", "error": b"", "rows_written": 0}
+
+    def wait_for_rows(self, port, rows):
+        stack.wait_until(lambda: self.state(port)["rows_written"] >= rows, 60,
+                         f"{rows} rows of the bridge: {self.state(port)}")
+
+    def wait_for_error(self, port, text):
+        stack.wait_until(lambda: text in str(self.state(port)["error"]), 60, f"an error with '{text}'")
+
+    def send(self, running, numbers):
+        with running.connect("tickerplant") as tickerplant:
+            tickerplant.call([".u.upd", "trade", rows_of(numbers)])
+
+    def readyz(self, port):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+
+    def prices(self, running, symbol="S3"):
+        return list(running.ask("rdb", f"exec price from trade where sym=`{symbol}"))
+
+    def expected(self, numbers, symbol=3):
+        return [float(number) for number in numbers if number % 7 == symbol]
+
+    def end(self, process):
+        process.kill()
+        process.wait()
+
+    def test_days_that_ended_without_the_bridge(self):
+        """The rest of the first day, two whole days and the current one, from files."""
+        dates = ("2020.01.02", "2020.01.03", "2020.01.04", "2020.01.06")
+        there = self.start_stack(SMALL, name="there")
+        sent = 0
+        for number, date in enumerate(dates):
+            (self.folder / "here/ready.json").unlink(missing_ok=True)
+            here = self.start_stack(SMALL, "--date", date, name="here")
+            if number == 0:
+                self.send(here, range(0, 40))
+                port, process = self.start_bridge(here, "to-kafka", "days")
+                self.wait_for_rows(port, 40)
+                self.end(process)
+                sent = 40
+            self.send(here, range(sent, sent + 10))
+            sent += 10
+            if number + 1 < len(dates):
+                self.assertEqual(0, here.stop())
+        port, _ = self.start_bridge(here, "to-kafka", "days")
+        self.wait_for_rows(port, sent - 40)
+        far, _ = self.start_bridge(there, "from-kafka", "days")
+        self.wait_for_rows(far, sent)
+        self.assertEqual(self.expected(range(sent)), self.prices(there))
+        self.assertEqual(3 * 4, self.state(far)["days_ended"])
+
+    def test_a_day_that_ended_is_streamed_if_its_file_is_not_here(self):
+        here = self.start_stack(SMALL, name="here")
+        there = self.start_stack(SMALL, name="there")
+        self.send(here, range(0, 40))
+        port, process = self.start_bridge(here, "to-kafka", "stream", "--no-read-log-file")
+        self.wait_for_rows(port, 40)
+        self.end(process)
+        self.send(here, range(40, 50))
+        here.ask("tickerplant", ".u.end[]")
+        self.send(here, range(50, 55))
+        port, _ = self.start_bridge(here, "to-kafka", "stream", "--no-read-log-file")
+        self.wait_for_rows(port, 15)
+        far, _ = self.start_bridge(there, "from-kafka", "stream")
+        self.wait_for_rows(far, 55)
+        self.assertEqual(self.expected(range(55)), self.prices(there))
+
+    def test_replay_from_an_offset_and_a_time(self):
+        here = self.start_stack(SMALL, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "replay", "--partitions", "1")
+        for begin in range(0, 50, 10):
+            if begin == 30:
+                time.sleep(1.1)
+                moment = time.gmtime()
+                time.sleep(1.1)
+            self.send(here, range(begin, begin + 10))
+            self.wait_for_rows(port, begin + 10)
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", moment)
+        for how, rows in (("beginning", range(0, 50)), (at, range(30, 50)), ("offset 2", range(10, 50))):
+            with self.subTest(how=how):
+                there = self.start_stack(SMALL, name=f"there-{rows.start}")
+                name = f"replay{rows.start}"
+                far, process = self.start_bridge(there, "from-kafka", "replay", "--from", how, "--name", name)
+                self.wait_for_rows(far, len(rows))
+                self.end(process)
+                far, process = self.start_bridge(there, "from-kafka", "replay", "--from", "beginning", "--name", name)
+                stack.wait_until(lambda: self.state(far)["state"] == "reading", 30, "the second start")
+                time.sleep(1)
+                self.assertEqual(self.expected(rows), self.prices(there))
+                self.end(process)
+
+    def test_errors_say_what_to_do(self):
+        here = self.start_stack(SMALL, name="here")
+        port, first = self.start_bridge(here, "to-kafka", "errors")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(port, 10)
+        stack.wait_until(lambda: self.readyz(port).startswith("ready"), 20, "readiness")
+        self.broker.kill()
+        self.send(here, range(10, 20))
+        stack.wait_until(lambda: "kafka: commit" in self.readyz(port), 30, "a reason of readyz")
+        self.broker.start()
+        self.wait_for_rows(port, 20)
+        stack.wait_until(lambda: self.readyz(port).startswith("ready"), 20, "readiness")
+        # A second writer takes over, and the first one ends.
+        other, _ = self.start_bridge(here, "to-kafka", "errors")
+        stack.wait_until(lambda: self.state(other)["state"] == "subscribed", 30, "the second bridge")
+        self.send(here, range(20, 30))
+        self.wait_for_rows(other, 10)
+        stack.wait_until(lambda: first.poll() is not None, 60,
+                         f"the end of the first bridge: {first.log_path.read_text(encoding='utf-8')}")
+        self.assertEqual(1, first.returncode)
+        self.assertIn("another process (instance", first.log_path.read_text(encoding="utf-8"))
+        # A second site with other columns.
+        wrong = self.start_stack(SMALL.replace("price f", "price i"), name="wrong")
+        far, _ = self.start_bridge(wrong, "from-kafka", "errors", "--name", "wrong")
+        self.wait_for_error(far, "refused: errors.trade partition")
+        self.assertIn("the bridge is failed", self.readyz(far))
+        # Two bridges for the same partitions.
+        there = self.start_stack(SMALL, name="there")
+        far, process = self.start_bridge(there, "from-kafka", "errors", "--name", "one")
+        self.wait_for_rows(far, 30)
+        late, _ = self.start_bridge(there, "from-kafka", "errors", "--name", "two")
+        self.wait_for_error(late, "held: feed kafka/")
+        self.end(process)
+        stack.wait_until(lambda: self.state(late)["state"] == "reading", 30, "the other bridge")
+        self.send(here, range(30, 40))
+        self.wait_for_rows(late, 10)
+        self.assertEqual(self.expected(range(40)), self.prices(there))
+
+    def test_a_broker_is_away_for_longer_than_a_transaction_may_last(self):
+        here = self.start_stack(SMALL, name="here")
+        there = self.start_stack(SMALL, name="there")
+        port, _ = self.start_bridge(here, "to-kafka", "away")
+        far, _ = self.start_bridge(there, "from-kafka", "away")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(far, 10)
+        self.broker.kill()
+        self.send(here, range(10, 20))
+        time.sleep(LONGEST_TRANSACTION + 8)
+        self.send(here, range(20, 30))
+        self.broker.start()
+        self.wait_for_rows(port, 30)
+        self.wait_for_rows(far, 30)
+        time.sleep(1)
+        self.assertEqual(self.expected(range(30)), self.prices(there))
+
+    def test_json_for_other_programs(self):
+        here = self.start_stack(SMALL, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "text", "--payload", "json", "--partitions", "1")
+        self.send(here, range(0, 3))
+        self.wait_for_rows(port, 3)
+        printed = self.broker.tool(
+            "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", self.broker.address, "--topic",
+            "text.trade", "--from-beginning", "--isolation-level", "read_committed", "--max-messages", "1",
+            "--timeout-ms", "20000", "--property", "print.headers=true")
+        headers, _, value = printed.strip().rpartition("\t")
+        self.assertIn("first:0,rows:3,payload:json", headers)
+        rows = json.loads(value)
+        self.assertEqual([("S0", 0), ("S1", 1), ("S2", 2)], [(row["sym"], row["price"]) for row in rows])
+        far, _ = self.start_bridge(self.start_stack(SMALL, name="there"), "from-kafka", "text")
+        self.wait_for_error(far, "payload json: only ipc can be read back")
+
+
+if __name__ == "__main__":
+    stack.main()

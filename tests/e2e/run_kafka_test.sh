@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs kafka_bridge_test.py with a real Kafka broker, whose jars Maven fetches into a throw-away folder: 120 MB, and Java
+# 17 or newer (`make test-kafka`). TICKSTACK_KAFKA_JARS=DIR: uses the jars in that folder instead.
+# TICKSTACK_REQUIRE_KAFKA=1: a machine without them fails instead of being skipped.
+#
+#   run_kafka_test.sh --program build/release/cli/tickstack [TEST...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+skip() {
+  echo "kafka: $1" >&2
+  [[ ${TICKSTACK_REQUIRE_KAFKA:-0} == 1 ]] && exit 1
+  exit 77
+}
+
+command -v java >/dev/null || skip "no java; install a JDK"
+if [[ -z ${TICKSTACK_KAFKA_JARS:-} ]]; then
+  command -v mvn >/dev/null || skip "no mvn; install Maven, or set TICKSTACK_KAFKA_JARS"
+  environment=$(mktemp -d)
+  trap 'rm -rf "$environment"' EXIT
+  mvn --quiet --batch-mode --file tests/e2e/kafka_pom.xml dependency:copy-dependencies \
+    -DincludeScope=runtime -DoutputDirectory="$environment/jars" || skip "Kafka could not be fetched"
+  export TICKSTACK_KAFKA_JARS="$environment/jars"
+fi
+python3 tests/e2e/kafka_bridge_test.py "$@"
