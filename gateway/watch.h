@@ -6,8 +6,9 @@
 // Days move from the last side to the past one at the end of a day: first an hdb has the day, then
 // the rdbs drop it. A pass of the watch therefore asks the rdbs first and the hdbs after their
 // answers, and a day that both have counts as a past one: no day is missed, and none is taken
-// twice. If an hdb does not answer in a pass, a day that the rdbs have dropped meanwhile stays a day
-// of the last side. Queries for it find no process that has it, and fail rather than omit its rows.
+// twice. If an hdb does not answer in a pass, a day that the rdbs have dropped meanwhile stays a
+// day of the last side. Queries for it find no process that has it, and fail rather than omit its
+// rows.
 //
 // Threads: any may call Get and GetNewer. The watch has a thread, which owns the connections.
 

@@ -27,8 +27,8 @@ struct LogIdentity {
 };
 
 struct SubscriptionCounters {
-  std::atomic<uint64_t> connected{0};         // 1 while connected to the tickerplant.
-  std::atomic<uint64_t> live{0};              // 1 while upds are taken as they are published.
+  std::atomic<uint64_t> connected{0};  // 1 while connected to the tickerplant.
+  std::atomic<uint64_t> live{0};       // 1 while upds are taken as they are published.
   // 1 from the first time on that all messages of the log were applied; 0 again when the state is
   // emptied to replay another log.
   std::atomic<uint64_t> caught_up{0};

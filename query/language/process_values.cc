@@ -193,8 +193,8 @@ absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view c
   if (names.empty() && !asked.empty() && asked != ".") return NameError(asked);
   for (const std::string& name : names) {
     const std::string whole = NameWithin(space, name);
-    // Does not open a stored table's partitions, of which there may be thousands, and does not fetch
-    // a remote table.
+    // Does not open a stored table's partitions, of which there may be thousands, and fetches no
+    // remote table.
     if (context.environment.FindStored(whole) != nullptr ||
         context.environment.FindRemote(whole) != nullptr) {
       if (noun != Noun::kFunction) found.push_back(name);

@@ -209,8 +209,8 @@ class RemoteQuery {
     return absl::OkStatus();
   }
 
-  // False for `by 0b`, and for an exec by groups without columns, or with a column that has the name
-  // of a group: their functional forms mean something else.
+  // False for `by 0b`, and for an exec by groups that has no columns or a column with the name of a
+  // group: their functional forms mean something else.
   bool HasFunctionalForm() const {
     if (query_.GroupsByNothing()) return false;
     if (!query_.is_exec() || !query_.grouped) return true;

@@ -16,7 +16,7 @@ from tests.support import kdb_ipc, secured, stack  # noqa: E402
 from tests.support.kdb_ipc import Typed  # noqa: E402
 from tests.support.moved_clock import MovedClock  # noqa: E402
 
-NOON = datetime.datetime(2024, 1, 30, 12)  # Of the first day.
+FIRST_NOON = datetime.datetime(2024, 1, 30, 12)
 CONFIG = """
 [tables]
 trade = "time n, sym s, price f, size j"
@@ -59,7 +59,7 @@ class GatewayTest(stack.StackTest):
         self.days = 0
         self.clock = MovedClock(self.folder)
         self.addCleanup(self.clock.remove)
-        self.clock.set(NOON)
+        self.clock.set(FIRST_NOON)
 
     def publish(self, running, rows=300):
         with running.connect("tickerplant") as feed:
@@ -82,7 +82,7 @@ class GatewayTest(stack.StackTest):
                                  "--rdb", f"127.0.0.1:{running.port('rdb')}", "--timeout", "60")
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
         self.days += 1
-        self.clock.set(NOON + datetime.timedelta(days=self.days))
+        self.clock.set(FIRST_NOON + datetime.timedelta(days=self.days))
 
     def dated(self):
         return [query.replace("{{", "{").replace("}}", "}") if "raze" in query and "{}" not in query
