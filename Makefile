@@ -22,6 +22,9 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
+# Tests beside services and clients of others.
+OTHER_PROGRAMS_TESTS := test-clients test-kafka test-spark test-s3 test-prometheus test-browser test-package
+
 .PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-s3 test-spark test-kafka test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
@@ -92,6 +95,7 @@ test: build build/asan/build.ninja
 	temporary=$$(mktemp -d) && trap 'rm -rf "$$temporary"' EXIT && TMPDIR=$$temporary TEST_TMPDIR=$$temporary/ \
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
 	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
+	@echo "Not run, because they install other programs: make $(OTHER_PROGRAMS_TESTS)"
 
 # The time of the commit is that of all files in the package, so that the same sources give the same package.
 package: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
