@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -97,8 +98,11 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
       request.push_back(Value::String("eval"));
     }
     request.push_back(std::move(tree));
-    absl::StatusOr<Value> answer =
-        of_.On(side)->Ask(Value::List(std::move(request)), /*only_reads=*/true, limits, may);
+    const Value question = Value::List(std::move(request));
+    if (side == Side::kLast && days.empty()) {
+      return of_.AskLast(*contents_, question, /*only_reads=*/true, limits, std::move(may));
+    }
+    absl::StatusOr<Value> answer = of_.On(side)->Ask(question, /*only_reads=*/true, limits, may);
     if (answer.ok() || days.empty() || !absl::IsUnknown(answer.status())) return answer;
     const std::string_view error = Message(answer.status());
     const std::string day = FormatDate(days.front());
@@ -129,6 +133,27 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   const std::shared_ptr<const Contents> contents_;
   GatewayEnvironment& of_;
 };
+
+absl::StatusOr<Value> GatewayEnvironment::AskLast(const Contents& contents, const Value& request,
+                                                  bool only_reads, const query::Limits& limits,
+                                                  std::vector<bool> may) {
+  const std::vector<ProcessContents>& processes = contents.last.processes;
+  if (may.empty()) may.assign(processes.size(), true);
+  const int64_t now_ns = SteadyNs();
+  size_t fewest = SIZE_MAX;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const Replica& replica = last_->at(i);
+    const bool live = replica.health == Health::kLive && !replica.IsSilent(now_ns);
+    if (may[i] && live) fewest = std::min(fewest, processes[i].days.size());
+  }
+  std::vector<bool> first = may;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    if (processes[i].days.size() > fewest) first[i] = false;
+  }
+  absl::StatusOr<Value> answer = last_->Ask(request, only_reads, limits, first);
+  if (!absl::IsUnavailable(answer.status()) || first == may || !only_reads) return answer;
+  return last_->Ask(request, only_reads, limits, may);
+}
 
 std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
   std::shared_ptr<const Contents> contents = watch_.Get();
@@ -188,7 +213,8 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(const Value
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
   if (!only_reads && !may_change) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
-  return (only_past ? past_ : last_)->Ask(request, only_reads, limits);
+  if (only_past) return past_->Ask(request, only_reads, limits);
+  return AskLast(*contents, request, only_reads, limits, {});
 }
 
 Value GatewayEnvironment::Stats() const {

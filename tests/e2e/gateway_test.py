@@ -158,6 +158,28 @@ class GatewayTest(stack.StackTest):
         self.assertEqual({total}, set(seen), "a day is missing, or taken twice")
         self.assertGreater(len(seen), 20)
 
+    def test_a_day_that_waits_for_the_hdb_is_answered_by_its_rdb(self):
+        running = self.start_stack(CONFIG)
+        self.publish(running)
+        self.wait_for_rows(running, 300)
+        hdb = running.pid("hdb")
+        with running.connect("gateway") as gateway:
+            os.kill(hdb, signal.SIGSTOP)
+            try:
+                ending = threading.Thread(target=self.end_day, args=(running,))
+                ending.start()
+                stack.wait_until(lambda: running.count("trade", "rdb2") == 0, 30, "the end of the day")
+                stack.wait_until(lambda: gateway.call("count date") == 2, 5, "the next day")
+                self.assertEqual(300, running.count("trade"), "it keeps the day until the hdb has it")
+                for _ in range(20):
+                    self.assertEqual(0, gateway.call("count trade"), "not that of the ended day now and then")
+                    self.assertEqual(0, gateway.call("count select from t:trade"))
+                    self.assertEqual(300, gateway.call("exec count i from trade where date=first date"))
+            finally:
+                os.kill(hdb, signal.SIGCONT)
+            ending.join()
+            self.assertEqual(300, gateway.call("exec count i from trade where date=first date"))
+
     def test_rdbs_die_and_hang_while_it_answers(self):
         running = self.start_stack(CONFIG)
         self.publish(running)
