@@ -71,6 +71,7 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   size_t DaysOfOne(Side side, std::span<const int32_t> days) const override {
     size_t most = 1;
     for (const ProcessContents& process : contents_->Of(side).processes) {
+      if (!process.tables.contains(name_)) continue;
       size_t n = 0;
       while (n < days.size() && std::ranges::binary_search(process.days, days[n])) ++n;
       most = std::max(most, n);
@@ -82,8 +83,11 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
                             const query::Limits& limits) const override {
     of_.counters_.parts.fetch_add(1, std::memory_order_relaxed);
     std::vector<bool> may;
+    const bool all_days = side == Side::kPast && days.empty();
     for (const ProcessContents& process : contents_->Of(side).processes) {
-      may.push_back(process.tables.contains(name_) && std::ranges::all_of(days, [&](int32_t day) {
+      may.push_back(process.tables.contains(name_) &&
+                    (!all_days || process.days == contents_->past.days) &&
+                    std::ranges::all_of(days, [&](int32_t day) {
                       return std::ranges::binary_search(process.days, day);
                     }));
     }
@@ -213,8 +217,12 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(const Value
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
   if (!only_reads && !may_change) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
-  if (only_past) return past_->Ask(request, only_reads, limits);
-  return AskLast(*contents, request, only_reads, limits, {});
+  absl::StatusOr<Value> answer = only_past ? past_->Ask(request, only_reads, limits)
+                                           : AskLast(*contents, request, only_reads, limits, {});
+  if (answer.ok() && query::ApproximateBytes(*answer) > limits.max_result_bytes) {
+    return query::LimitError("an answer of more than {} bytes", limits.max_result_bytes);
+  }
+  return answer;
 }
 
 Value GatewayEnvironment::Stats() const {

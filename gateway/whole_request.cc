@@ -44,8 +44,12 @@ class Reader {
     if (name.starts_with(".z.") && !IsOneOf(name, kTimes)) fits_ = false;
     const bool of_hdb = name.starts_with(".Q.") || name.starts_with(".hdb");
     if ((of_hdb && !has_all_days_) || name.starts_with(".gateway")) fits_ = false;
-    // Functions of the process may change it.
-    if (name.starts_with('.') && !IsOneOf(name, kTimes)) only_reads_ = false;
+    if (!name.starts_with('.') || IsOneOf(name, kTimes)) {
+    } else if (name.starts_with(".rdb.") || name.starts_with(".tier.") || of_hdb) {
+      only_reads_ = false;  // Functions of the process may change it.
+    } else {
+      fits_ = false;  // It may be in a namespace of the client.
+    }
     if (IsOneOf(name, kInterpret)) fits_ = false;
   }
 
@@ -93,6 +97,7 @@ class Reader {
   void Symbol(std::string_view name) {
     // In a functional form it is a column.
     if (IsDate(name) || is_own_(name)) fits_ = false;
+    if (name.starts_with('.')) only_reads_ = false;  // It may be called.
   }
 
   void Query(const query::Query& query) {

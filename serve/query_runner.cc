@@ -84,12 +84,10 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
   std::optional<query::KeptNames>& names = request.client->names;
   query::KeptNames* const kept = names ? &*names : nullptr;
   const bool restricted = access.is_restricted();
-  if (!restricted || access.grants()->query.all) {
-    std::optional<absl::StatusOr<Value>> whole =
-        environment_->AnswerWhole(asked, limits, kept, /*may_change=*/!restricted);
-    if (whole.has_value()) return *std::move(whole);
-  }
   if (!restricted) {
+    std::optional<absl::StatusOr<Value>> whole =
+        environment_->AnswerWhole(asked, limits, kept, /*may_change=*/true);
+    if (whole.has_value()) return *std::move(whole);
     return query::EvaluateRequest(asked, *environment_, limits, kept, &handle);
   }
   GuardedEnvironment guarded(*environment_, access);

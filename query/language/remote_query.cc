@@ -121,11 +121,13 @@ class RemoteQuery {
     const bool reads = query_.verb == Query::Verb::kSelect || query_.is_exec();
     if (!reads) return Change(chosen.conditions > 0);
     TS_RETURN_IF_ERROR(Prepare(chosen.conditions));
-    const bool by_days = chosen.conditions > 0 || names_date_;
-    if (!by_days) {
-      const Side side = table_.IsOn(Side::kLast) ? Side::kLast : Side::kPast;
-      return Over({{side, table_.name(), {}, {}, false}}, /*with_date=*/false);
-    }
+    const Side side = table_.IsOn(Side::kLast) ? Side::kLast : Side::kPast;
+    // Without days, the rows are those of an rdb, or if there is none, of a process with all days.
+    const std::span<const int32_t> past = table_.Days(Side::kPast);
+    const bool has_all =
+        side == Side::kLast || past.empty() || table_.DaysOfOne(Side::kPast, past) == past.size();
+    const bool by_days = chosen.conditions > 0 || names_date_ || !has_all;
+    if (!by_days) return Over({{side, table_.name(), {}, {}, false}}, /*with_date=*/false);
     const std::vector<Part> parts = PartsOf(chosen);
     if (row_number_ && parts.size() > 1) return NyiError("i over days of several processes");
     return Over(parts, /*with_date=*/true);
@@ -184,11 +186,8 @@ class RemoteQuery {
       row_number_ |= made.row_number;
       sendable_ &= made.sendable;
       by_item &= made.by_item;
-      if (!by_item) {
-        for (const std::string& name : made.columns) of_later_conditions_.insert(name);
-      } else {
-        ++by_item_conditions_;
-      }
+      of_conditions_.insert(made.columns.begin(), made.columns.end());
+      if (by_item) ++by_item_conditions_;
       prepared_.conditions.push_back(std::move(made.node));
     }
     for (const NamedNode& group : query_.groups) {
@@ -236,7 +235,10 @@ class RemoteQuery {
     const bool conditions_by_item = by_item_conditions_ == prepared_.conditions.size();
     if (sendable_ && conditions_by_item) {
       const std::optional<SplitQuery> split = Split(prepared_, names_);
-      if (split) return Combine(parts, *split);
+      if (split) {
+        TS_ASSIGN_OR_RETURN(std::optional<Term> combined, Combine(parts, *split));
+        if (combined.has_value()) return *std::move(combined);
+      }
     }
     return Locally(parts, with_date);
   }
@@ -325,7 +327,9 @@ class RemoteQuery {
   }
 
   // Lets each part aggregate its rows, and combines the results.
-  absl::StatusOr<Term> Combine(const std::vector<Part>& parts, const SplitQuery& split) {
+  // nullopt: the results do not determine that of all rows.
+  absl::StatusOr<std::optional<Term>> Combine(const std::vector<Part>& parts,
+                                              const SplitQuery& split) {
     std::vector<std::string> names;
     for (const NamedNode& group : split.of_part->groups) names.push_back(group.name);
     for (const NamedNode& column : split.of_part->columns) names.push_back(column.name);
@@ -340,9 +344,20 @@ class RemoteQuery {
         query->groups.erase(query->groups.begin() + static_cast<ptrdiff_t>(*split.date_group));
         query->grouped = !query->groups.empty();
       }
+      // Otherwise a vector, such as a text, would be the column.
+      for (NamedNode& column : query->columns) {
+        if (!query->grouped && !query->distinct)
+          column.node = CallNode("enlist", std::move(column.node));
+      }
       TS_ASSIGN_OR_RETURN(Value answer, Send(part, *query, prepared_.conditions.size()));
       TS_ASSIGN_OR_RETURN(std::vector<Value> columns,
                           ColumnsIn(std::move(answer), names, date, part.day.value_or(0)));
+      for (size_t i = 0; i < split.of_part->columns.size() && !query_.distinct; ++i) {
+        const Value& results = columns[split.of_part->groups.size() + i];
+        TS_ASSIGN_OR_RETURN(const bool can,
+                            CanBeCombined(context_, split.of_part->columns[i], results));
+        if (!can) return std::nullopt;
+      }
       // Without groups, no rows make a row, which is the result if no part has any.
       const bool has_rows = query_.distinct || std::ranges::any_of(columns.back().span<int64_t>(),
                                                                    [](int64_t n) { return n > 0; });
@@ -357,21 +372,31 @@ class RemoteQuery {
       TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
     }
     std::vector<Value> columns = joined.empty() ? *std::move(without_rows) : joined.Take();
-    return EvaluateQueryOver(context_, *split.of_results,
-                             ViewOf(std::move(names), std::move(columns)),
-                             /*conditions=*/{});
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateQueryOver(context_, *split.of_results,
+                                                     ViewOf(std::move(names), std::move(columns)),
+                                                     /*conditions=*/{}));
+    return std::optional<Term>(std::move(term));
   }
 
   // Fetches the rows that meet the conditions by item, with the columns that the query names, and
   // evaluates the query over them.
   absl::StatusOr<Term> Locally(const std::vector<Part>& parts, bool with_date) {
+    if (row_number_) {
+      // The number is that among all rows of a partition, before any condition.
+      const bool one =
+          parts.size() == 1 && (parts[0].side == Side::kLast || parts[0].days.size() == 1);
+      if (!one) return NyiError("i over several partitions");
+      by_item_conditions_ = 0;
+    }
     const bool all = query_.columns.empty() || !sendable_;
+    const bool fetches_conditions = by_item_conditions_ < prepared_.conditions.size();
     std::vector<std::string> names;
     if (with_date) names.emplace_back(kDateColumn);
     // A partition has its own order of columns.
     const Side side = with_date && table_.IsOn(Side::kPast) ? Side::kPast : parts.front().side;
     for (const std::string& column : table_.Columns(side)) {
-      if (all || wanted_.contains(column) || of_later_conditions_.contains(column)) {
+      if (all || wanted_.contains(column) ||
+          (fetches_conditions && of_conditions_.contains(column))) {
         names.push_back(column);
       }
     }
@@ -412,9 +437,9 @@ class RemoteQuery {
   const std::vector<std::string> names_;    // With `date`.
   // The query with expressions that can be sent, and without the conditions about days.
   Query prepared_;
-  size_t by_item_conditions_ = 0;  // How many of them, from the first one on, go by item.
-  std::set<std::string> wanted_;   // Columns that groups, order and columns name.
-  std::set<std::string> of_later_conditions_;
+  size_t by_item_conditions_ = 0;        // How many of them, from the first one on, go by item.
+  std::set<std::string> wanted_;         // Columns that groups, order and columns name.
+  std::set<std::string> of_conditions_;  // Columns that conditions name, other than days.
   bool names_date_ = false, row_number_ = false, sendable_ = true;
 };
 
@@ -445,9 +470,13 @@ absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable
 }
 
 absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table) {
-  const Side side = table.IsOn(Side::kLast) ? Side::kLast : Side::kPast;
-  TS_ASSIGN_OR_RETURN(Value rows,
-                      table.Ask(side, {}, Value::Symbol(table.name()), context.budget.limits()));
+  if (!table.IsOn(Side::kLast)) {
+    Query all;
+    all.source = NameNode(table.name());
+    return EvaluateRemoteQuery(context, all, table);
+  }
+  TS_ASSIGN_OR_RETURN(
+      Value rows, table.Ask(Side::kLast, {}, Value::Symbol(table.name()), context.budget.limits()));
   TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(rows)));
   return Term(std::move(rows));
 }

@@ -4,6 +4,7 @@
 // all rows. TICKSTACK_SEED sets the seed.
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,6 +88,7 @@ class Processes : public TestEnvironment {
       last_.CaptureTable("trade@" + FormatDate(day), rows.Of({day}, false));
     }
     last_.CaptureTable("trade", rows.Of(kDays[2], false));
+    last_.CaptureTable("secret", "([]a:1 2 3)");
   }
 
   std::shared_ptr<const RemoteTable> FindRemote(std::string_view name) override {
@@ -295,6 +297,29 @@ TEST_F(RemoteQueryTest, UnusualQueriesAreThoseOfOneProcess) {
       }) {
     EXPECT_EQ(processes_.Ask(query), one_->Ask(query)) << query;
   }
+}
+
+TEST_F(RemoteQueryTest, RowNumbersAreThoseBeforeConditions) {
+  TestEnvironment last;
+  last.CaptureTable("trade", rows_.Of(kDays[2], false));
+  for (const char* const query : {"k:5;f:{x+k};select i,a:f size from trade where sym=`B",
+                                  "k:5;f:{x+k};select f size from trade where sym=`B,i<5",
+                                  "k:5;f:{x+k};exec i from trade where sym=`B,0<f size"}) {
+    EXPECT_EQ(processes_.Ask(query), last.Ask(query)) << query;
+  }
+}
+
+TEST_F(RemoteQueryTest, OnlyPureFunctionsAreSent) {
+  // The processes have `secret`; this environment does not, as if its user may not see it.
+  const size_t asked = processes_.asked();
+  for (const char* const query :
+       {"exec {value y}[sym;\"secret\"] from trade", "exec {get y}[sym;`secret] from trade",
+        "exec {x;`secret[`a]}[sym] from trade", "exec `secret[sym] from trade",
+        "exec value (\"secret\",0#string first sym) from trade",
+        "?[`trade;();();(value;(,;\"secret\";(#;0;(string;(first;`sym)))))]"}) {
+    EXPECT_THAT(processes_.Ask(query), testing::StartsWith("'")) << query;
+  }
+  EXPECT_GT(processes_.asked(), asked);
 }
 
 TEST_F(RemoteQueryTest, WithoutDateItIsTheLastDays) {

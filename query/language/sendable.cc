@@ -1,12 +1,14 @@
 #include "query/language/sendable.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "query/columns/errors.h"
+#include "query/columns/remote_table.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
 #include "query/language/variables.h"
@@ -63,30 +65,33 @@ void Collect(const Node& node, std::span<const std::string> columns, ColumnNames
   }
 }
 
-// True if a lambda means the same in each process.
-bool MeansTheSame(const Lambda& lambda);
+// Functions whose results depend on their arguments alone, and which evaluate, name or change
+// nothing else. Only these are sent: an expression that a restricted user wrote is evaluated with
+// the rights of the link to the other process.
+constexpr std::array<std::string_view, 76> kPure = {
+    "+",          "-",      "*",      "%",      "&",        "|",      "=",       "<>",    "<",
+    ">",          "<=",     ">=",     "~",      "^",        "$",      ",",       "#",     "_",
+    "abs",        "all",    "and",    "any",    "avg",      "avgs",   "ceiling", "cor",   "count",
+    "cov",        "deltas", "dev",    "differ", "distinct", "div",    "enlist",  "exp",   "fby",
+    "fills",      "first",  "floor",  "in",     "last",     "like",   "log",     "lower", "max",
+    "maxs",       "mavg",   "mcount", "mdev",   "med",      "min",    "mins",    "mmax",  "mmin",
+    "mod",        "msum",   "neg",    "next",   "not",      "null",   "or",      "prd",   "prev",
+    "reciprocal", "scov",   "sdev",   "signum", "sqrt",     "string", "sum",     "sums",  "svar",
+    "upper",      "var",    "within", "xbar"};
+constexpr std::array<std::string_view, 3> kPureOfTwo = {"wavg", "wsum", "xprev"};
 
-bool MeansTheSame(const Node& node, const Lambda& lambda) {
-  const auto is_local = [&](std::string_view name) {
-    return IsOneOf(lambda.parameters, name) || IsOneOf(lambda.locals, name);
-  };
-  if (node.kind == Node::Kind::kQuery || node.kind == Node::Kind::kView) return false;
-  if (node.kind == Node::Kind::kName || node.kind == Node::Kind::kAssign) {
-    if (!is_local(BeforeDot(node.name))) return false;
-  }
-  if (node.kind == Node::Kind::kClosure) {
-    const auto* inner = std::get_if<std::shared_ptr<const Lambda>>(&node.closure);
-    if (inner == nullptr || !MeansTheSame(**inner)) return false;
-  }
-  return std::ranges::all_of(node.children, [&](const NodePtr& child) {
-    return child == nullptr || MeansTheSame(*child, lambda);
-  });
+bool IsPure(const Builtin& function) {
+  return std::ranges::find(kPure, function.name) != kPure.end() ||
+         std::ranges::find(kPureOfTwo, function.name) != kPureOfTwo.end();
 }
 
-bool MeansTheSame(const Lambda& lambda) {
-  return std::ranges::all_of(lambda.statements, [&](const NodePtr& statement) {
-    return statement == nullptr || MeansTheSame(*statement, lambda);
-  });
+bool HasFunction(const Value& value) {
+  if (value.is_dict() || value.is_table()) return true;
+  if (!value.is_list()) return value.is_function() && !value.is_null();
+  for (const Value& item : value.items()) {
+    if (HasFunction(item)) return true;
+  }
+  return false;
 }
 
 // Replaces what depends on no row.
@@ -99,7 +104,10 @@ class Maker {
 
   absl::StatusOr<NodePtr> Make(const Node& node) {
     using Kind = Node::Kind;
-    if (node.kind == Kind::kFunction) return CopyOf(node);
+    if (node.kind == Kind::kFunction) {
+      sendable_ &= IsPure(*node.function);
+      return CopyOf(node);
+    }
     if (NamesIn(node, columns_).nothing()) return Evaluated(node);
     switch (node.kind) {
       case Kind::kName:
@@ -111,6 +119,9 @@ class Maker {
           for (const NodePtr& child : node.children) made->children.push_back(CopyOf(*child));
           return made;
         }
+        // Values are not applied: a symbol would be the name of a function.
+        const bool calls = node.kind == Kind::kList || CalledBuiltin(node) != nullptr;
+        sendable_ &= calls;
         made->children.resize(node.children.size());
         for (size_t i = node.children.size(); i-- > 0;) {
           if (node.children[i] == nullptr) continue;
@@ -135,15 +146,15 @@ class Maker {
 
   // Returns the value of an expression, or the function that it is, as an expression.
   absl::StatusOr<NodePtr> Evaluated(const Node& node) {
-    // f', with a built-in f, is sent as it is.
-    const bool derived = node.kind == Node::Kind::kDerived && node.children.size() == 1 &&
-                         node.children[0] != nullptr &&
-                         node.children[0]->kind == Node::Kind::kFunction;
-    if (node.kind == Node::Kind::kConstant || derived) return CopyOf(node);
+    if (node.kind == Node::Kind::kConstant) {
+      sendable_ &= !HasFunction(node.value);
+      return CopyOf(node);
+    }
     Context outside = context_.Outside();
     TS_ASSIGN_OR_RETURN(Term term, EvaluateNode(outside, node));
     if (const auto* function = std::get_if<Function>(&term)) return Of(*function, node);
     TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    sendable_ &= !HasFunction(value);
     NodePtr made = ConstantNode(std::move(value));
     made->position = node.position;
     return made;
@@ -155,12 +166,12 @@ class Maker {
     if (const auto* builtin = std::get_if<const Builtin*>(&function)) {
       made->kind = Node::Kind::kFunction;
       made->function = *builtin;
+      sendable_ &= IsPure(**builtin);
       return made;
     }
     made->kind = Node::Kind::kClosure;
     made->closure = function;
-    const auto* lambda = std::get_if<std::shared_ptr<const Lambda>>(&function);
-    if (lambda == nullptr || !MeansTheSame(**lambda)) sendable_ = false;
+    sendable_ = false;
     return made;
   }
 
@@ -188,7 +199,11 @@ ColumnNames NamesIn(const Node& node, std::span<const std::string> columns) {
 }
 
 bool GoesByItem(const Node& node, std::span<const std::string> columns) {
-  if (node.kind == Node::Kind::kName) return IsOneOf(columns, BeforeDot(node.name));
+  if (node.kind == Node::Kind::kName) {
+    // Where `date` is no column, a value takes its place; date.month has none.
+    const std::string_view base = BeforeDot(node.name);
+    return IsOneOf(columns, base) && (base != kDateColumn || base == node.name);
+  }
   const Builtin* const called = CalledBuiltin(node);
   if (called == nullptr) return false;
   const auto args = std::span(node.children).subspan(1);

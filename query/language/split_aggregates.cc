@@ -10,6 +10,7 @@
 #include "query/columns/remote_table.h"
 #include "query/language/node_copy.h"
 #include "query/language/sendable.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query {
 namespace {
@@ -155,6 +156,19 @@ class Splitter {
 };
 
 }  // namespace
+
+absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column,
+                                   const Value& results) {
+  const Builtin* const aggregate = CalledBuiltin(*column.node);
+  if (aggregate == nullptr || aggregate->name == "first" || aggregate->name == "last") return true;
+  if (!results.is_vector()) return false;
+  if (aggregate->name != "sum" && aggregate->name != "prd" && aggregate->name != "wsum")
+    return true;
+  Term term = results;
+  TS_ASSIGN_OR_RETURN(term, Apply(context, *FindBuiltin("null"), std::span(&term, 1)));
+  TS_ASSIGN_OR_RETURN(const Value nulls, ToValue(std::move(term), context.budget));
+  return std::ranges::find(nulls.span<uint8_t>(), 1) == nulls.span<uint8_t>().end();
+}
 
 std::optional<SplitQuery> Split(const Query& query, std::span<const std::string> columns) {
   return Splitter(query, columns).Run();

@@ -19,7 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "query/language/ast.h"
+#include "query/language/term.h"
 
 namespace tickstack::query {
 
@@ -34,6 +36,11 @@ struct SplitQuery {
 };
 
 inline constexpr std::string_view kPartRows = "n";
+
+// True if a column of a part's results can be combined: a first or last item always; other
+// aggregates only if they are no lists, as those of nested columns are, and have no null, which the
+// aggregate over the results would leave out. `column` is one of of_part's columns.
+absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column, const Value& results);
 
 // Splits a query whose columns are aggregates, or functions of aggregates, of expressions that go
 // by item: count, sum, prd, min, max, first, last, all, any, avg, wavg and wsum. It also splits
