@@ -55,8 +55,8 @@ class GatewayEnvironment : public query::Environment {
  private:
   class Table;
   Value ReplicaTable() const;
-  // Asks an rdb about the rows that it has. While a day is being written, the rdb that writes it has
-  // its rows, too; those with the fewest days are asked, so that answers do not alternate.
+  // Asks an rdb about the rows that it has. While a day is being written, the rdb that writes it
+  // has its rows, too; those with the fewest days are asked, so that answers do not alternate.
   absl::StatusOr<Value> AskLast(const Contents& contents, const Value& request, bool only_reads,
                                 const query::Limits& limits, std::vector<bool> may);
   Replicas* On(Side side) const { return side == Side::kPast ? past_ : last_; }

@@ -37,9 +37,9 @@ struct Sendable {
   NodePtr node;
   std::vector<std::string> columns;  // That it names, each once.
   bool row_number = false;           // It names `i`, other than in `count i`.
-  // True if it means the same in a process that has only the rows, and can reach nothing else there:
-  // it consists of columns, values and calls of built-ins that only compute. Lambdas, values that
-  // are applied, and nested queries over columns are not sendable.
+  // True if it means the same in a process that has only the rows, and can reach nothing else
+  // there: it consists of columns, values and calls of built-ins that only compute. Lambdas, values
+  // that are applied, and nested queries over columns are not sendable.
   bool sendable = true;
   bool by_item = false;  // Item i of the result depends on row i only. Implies sendable.
 };
