@@ -200,10 +200,8 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::Call(std::string_view n
   return name == ".gateway.stats" ? Stats() : ReplicaTable();
 }
 
-std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(const Value& request,
-                                                                     const query::Limits& limits,
-                                                                     const query::KeptNames* names,
-                                                                     bool may_change) {
+std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(
+    const Value& request, const query::Limits& limits, const query::KeptNames* names) {
   const std::shared_ptr<const Contents> contents = watch_.Get();
   // Without rdbs, an hdb has all days, if the others do not have different ones.
   const bool only_past = last_ == nullptr;
@@ -215,7 +213,6 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(const Value
   };
   bool only_reads = false;
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
-  if (!only_reads && !may_change) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
   absl::StatusOr<Value> answer = only_past ? past_->Ask(request, only_reads, limits)
                                            : AskLast(*contents, request, only_reads, limits, {});

@@ -45,8 +45,7 @@ class GatewayEnvironment : public query::Environment {
   query::ProcessFacts Facts() override { return facts_.Get(); }
   std::optional<absl::StatusOr<Value>> AnswerWhole(const Value& request,
                                                    const query::Limits& limits,
-                                                   const query::KeptNames* names,
-                                                   bool may_change) override;
+                                                   const query::KeptNames* names) override;
 
   serve::ProcessFacts& facts() { return facts_; }
   serve::QueryCounters& queries() { return queries_; }

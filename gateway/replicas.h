@@ -59,7 +59,7 @@ enum class Health : uint8_t {
   kUnknown,   // It has not answered yet.
   kLive,      // It answers, and has all rows that were published.
   kDoubtful,  // It had all rows, but is not connected to the tickerplant, or had to refuse some.
-  kBehind,    // It has not read its whole log yet.
+  kBehind,    // It has not read its whole log yet: LinkOptions::ready_question refuses it.
 };
 
 // One replica. Any thread may read it, and any thread counts; the watch sets what it knows.

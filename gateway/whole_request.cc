@@ -44,11 +44,10 @@ class Reader {
     if (name.starts_with(".z.") && !IsOneOf(name, kTimes)) fits_ = false;
     const bool of_hdb = name.starts_with(".Q.") || name.starts_with(".hdb");
     if ((of_hdb && !has_all_days_) || name.starts_with(".gateway")) fits_ = false;
-    if (!name.starts_with('.') || IsOneOf(name, kTimes)) {
-    } else if (name.starts_with(".rdb.") || name.starts_with(".tier.") || of_hdb) {
+    if (name.starts_with('.') && !IsOneOf(name, kTimes)) {
       only_reads_ = false;  // Functions of the process may change it.
-    } else {
-      fits_ = false;  // It may be in a namespace of the client.
+      // Any other name may be in a namespace of the client.
+      if (!name.starts_with(".rdb.") && !name.starts_with(".tier.") && !of_hdb) fits_ = false;
     }
     if (IsOneOf(name, kInterpret)) fits_ = false;
   }

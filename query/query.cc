@@ -105,7 +105,7 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNa
 std::shared_ptr<const StoredTable> Environment::FindStored(std::string_view) { return nullptr; }
 
 std::optional<absl::StatusOr<Value>> Environment::AnswerWhole(const Value&, const Limits&,
-                                                              const KeptNames*, bool) {
+                                                              const KeptNames*) {
   return std::nullopt;
 }
 

@@ -83,10 +83,8 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
   const query::Limits limits = LimitsOf(*request.client);
   std::optional<query::KeptNames>& names = request.client->names;
   query::KeptNames* const kept = names ? &*names : nullptr;
-  const bool restricted = access.is_restricted();
-  if (!restricted) {
-    std::optional<absl::StatusOr<Value>> whole =
-        environment_->AnswerWhole(asked, limits, kept, /*may_change=*/true);
+  if (!access.is_restricted()) {
+    std::optional<absl::StatusOr<Value>> whole = environment_->AnswerWhole(asked, limits, kept);
     if (whole.has_value()) return *std::move(whole);
     return query::EvaluateRequest(asked, *environment_, limits, kept, &handle);
   }

@@ -80,11 +80,11 @@ class Environment {
   virtual ProcessFacts Facts();
 
   // Returns the answer to a whole request if another process can give it; nullopt: it is evaluated
-  // here. `names` are the variables that the client kept, or nullptr. `may_change`: the client may
-  // call functions that change a process.
+  // here. `names` are the variables that the client kept, or nullptr. Called only for clients that
+  // may do everything.
   virtual std::optional<absl::StatusOr<Value>> AnswerWhole(const Value& request,
                                                            const Limits& limits,
-                                                           const KeptNames* names, bool may_change);
+                                                           const KeptNames* names);
 };
 
 }  // namespace tickstack::query

@@ -68,7 +68,7 @@ void Collect(const Node& node, std::span<const std::string> columns, ColumnNames
 // Functions whose results depend on their arguments alone, and which evaluate, name or change
 // nothing else. Only these are sent: an expression that a restricted user wrote is evaluated with
 // the rights of the link to the other process.
-constexpr std::array<std::string_view, 76> kPure = {
+constexpr std::array<std::string_view, 79> kPure = {
     "+",          "-",      "*",      "%",      "&",        "|",      "=",       "<>",    "<",
     ">",          "<=",     ">=",     "~",      "^",        "$",      ",",       "#",     "_",
     "abs",        "all",    "and",    "any",    "avg",      "avgs",   "ceiling", "cor",   "count",
@@ -77,14 +77,13 @@ constexpr std::array<std::string_view, 76> kPure = {
     "maxs",       "mavg",   "mcount", "mdev",   "med",      "min",    "mins",    "mmax",  "mmin",
     "mod",        "msum",   "neg",    "next",   "not",      "null",   "or",      "prd",   "prev",
     "reciprocal", "scov",   "sdev",   "signum", "sqrt",     "string", "sum",     "sums",  "svar",
-    "upper",      "var",    "within", "xbar"};
-constexpr std::array<std::string_view, 3> kPureOfTwo = {"wavg", "wsum", "xprev"};
+    "upper",      "var",    "wavg",   "within", "wsum",     "xbar",   "xprev"};
 
 bool IsPure(const Builtin& function) {
-  return std::ranges::find(kPure, function.name) != kPure.end() ||
-         std::ranges::find(kPureOfTwo, function.name) != kPureOfTwo.end();
+  return std::ranges::find(kPure, function.name) != kPure.end();
 }
 
+// True if a value has functions, or may have some.
 bool HasFunction(const Value& value) {
   if (value.is_dict() || value.is_table()) return true;
   if (!value.is_list()) return value.is_function() && !value.is_null();
