@@ -76,6 +76,8 @@ class GatewayTest(stack.StackTest):
     def wait_for_rows(self, running, rows):
         for rdb in ("rdb", "rdb2"):
             stack.wait_until(lambda: running.count("quote", rdb) == rows, 60, f"all rows in {rdb}")
+        # It knows a new table after 0.1 s.
+        stack.wait_until(lambda: running.ask("gateway", "all `trade`quote in tables[]"), 20, "the tables")
 
     def end_day(self, running):
         ended = self.run_program("eod", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
@@ -271,6 +273,7 @@ class GatewayUsersTest(secured.SecuredTest):
             feed.call([b".u.upd", "trade", [Typed("n", [1, 2]), ["A", "B"], [1.0, 2.0], Typed("j", [10, 20])]])
             feed.call([b".u.upd", "quote", [Typed("n", [1]), ["A"], [1.0], [2.0]]])
         with self.connect(running, "gateway", "client") as client, self.connect(running, "gateway", "reader") as reader:
+            stack.wait_until(lambda: client.call("all `trade`quote in tables[]"), 20, "the tables")
             stack.wait_until(lambda: client.call("count trade") == 2 and client.call("count quote") == 1, 30, "rows")
             whole = client.call(".gateway.stats[]`whole")
             self.assertEqual(30, client.call("exec sum size from trade"))
