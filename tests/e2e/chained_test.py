@@ -152,8 +152,10 @@ class DaysTest(stack.StackTest):
         kdb_ipc.connect_within(self.up_port).close()
 
     def start_chained(self, *flags):
+        config = self.folder / "health.toml"
+        config.write_text("[health]\ndisk_free = \"1B\"\n[[chained]]\n", encoding="utf-8")
         self.port, self.chained = self.start_process(
-            "chained", "--upstream", f"127.0.0.1:{self.up_port}", "--data", str(self.data), "--batch-ms", "0",
+            "chained", "--config", str(config), "--upstream", f"127.0.0.1:{self.up_port}", "--data", str(self.data), "--batch-ms", "0",
             *flags, port=self.port)
 
     def stop(self, process):

@@ -284,6 +284,8 @@ older_than_minutes = 60
 batch_ms = 5
 [eod]
 retry_s = 0.1
+[health]
+disk_free = "1B"
 [feed]
 rate = 400000
 rows = {rows}
