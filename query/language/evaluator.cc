@@ -15,6 +15,7 @@
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
 #include "query/language/namespaces.h"
+#include "query/language/remote_query.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
 
@@ -57,13 +58,24 @@ absl::StatusOr<Term> EvaluateToItems(Context& context, const Node& node) {
   return node.children[0]->function->apply_to_items(context, args);
 }
 
+// Returns whether this is ?[t;c;b;a] with the name of a remote table, whose days the conditions
+// choose. The value of the name would be the rows of the last days only.
+bool IsOverRemote(Context& context, const Node& node) {
+  const Node& function = *node.children[0];
+  return function.kind == Node::Kind::kFunction && node.children.size() > 4 &&
+         function.function == FindBuiltin("?") &&
+         RemoteSource(context, *node.children[1]) != nullptr;
+}
+
 absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
   const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
   if (std::ranges::any_of(node.children, is_missing)) return EvaluateProjection(context, node);
   const Node& function = *node.children[0];
   if (GoesToItems(node)) return EvaluateToItems(context, node);
   std::vector<Term> args(node.children.size() - 1);
-  for (size_t i = args.size(); i > 0; --i) {
+  const size_t names = IsOverRemote(context, node) ? 1 : 0;
+  if (names == 1) args[0] = Value::Symbol(node.children[1]->name);
+  for (size_t i = args.size(); i > names; --i) {
     TS_ASSIGN_OR_RETURN(args[i - 1], EvaluateNode(context, *node.children[i]));
   }
   if (function.kind == Node::Kind::kFunction) return Apply(context, *function.function, args);

@@ -178,7 +178,7 @@ class RemoteQuery {
     prepared_.distinct = query_.distinct;
     prepared_.descending = query_.descending;
     prepared_.grouped = query_.grouped;
-    prepared_.source = CopyOf(*query_.source);
+    prepared_.source = NameNode(table_.name());
     bool by_item = true;
     for (size_t i = conditions; i < query_.conditions.size(); ++i) {
       TS_ASSIGN_OR_RETURN(Sendable made, MakeSendable(context_, *query_.conditions[i], names_));
@@ -337,7 +337,7 @@ class RemoteQuery {
     std::optional<std::vector<Value>> without_rows;
     for (const Part& part : parts) {
       const std::unique_ptr<Query> query = CopyOf(*split.of_part);
-      query->source = CopyOf(*query_.source);
+      query->source = NameNode(table_.name());
       std::optional<std::string> date;
       if (split.date_group && part.day) {
         date = query->groups[*split.date_group].name;
@@ -405,7 +405,7 @@ class RemoteQuery {
     Joined joined;
     for (const Part& part : parts) {
       Query fetch;
-      fetch.source = CopyOf(*query_.source);
+      fetch.source = NameNode(table_.name());
       for (const std::string& name : names) {
         if (!part.day || name != kDateColumn) fetch.columns.push_back({name, true, NameNode(name)});
       }

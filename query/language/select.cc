@@ -18,6 +18,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
+#include "query/language/node_copy.h"
 #include "query/language/partitions.h"
 #include "query/language/remote_query.h"
 #include "query/language/update.h"
@@ -496,13 +497,13 @@ absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, Tab
   return QueryEvaluator(context, query, std::move(source), conditions).Run();
 }
 
-// Evaluates a query over a remote table; nullopt if its source is none.
-static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context,
-                                                              const Query& query) {
+// Evaluates a query over the remote table that `source` names; nullopt if it names none.
+static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context, const Query& query,
+                                                              const Node& source) {
   // A day that went from one side to the other meanwhile is found there by the next attempt.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
-    const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, *query.source);
+    const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, source);
     if (remote == nullptr) return std::nullopt;
     absl::StatusOr<Term> term = EvaluateRemoteQuery(context, query, *remote);
     if (i < kTries && absl::IsAborted(term.status())) continue;
@@ -548,9 +549,17 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
                           std::span(query.conditions).subspan(pruned.conditions))
         .Run();
   }
-  TS_ASSIGN_OR_RETURN(std::optional<Term> remote, EvaluateOverRemote(context, query));
+  TS_ASSIGN_OR_RETURN(std::optional<Term> remote,
+                      EvaluateOverRemote(context, query, *query.source));
   if (remote.has_value()) return *std::move(remote);
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
+  // select from `t is select from t.
+  if (const auto* name = std::get_if<Value>(&source);
+      name != nullptr && name->is_atom_of(Type::kSymbol)) {
+    Context outside = context.Outside();
+    TS_ASSIGN_OR_RETURN(remote, EvaluateOverRemote(outside, query, *NameNode(name->symbol())));
+    if (remote.has_value()) return *std::move(remote);
+  }
   if (query.verb == Query::Verb::kDelete && !query.columns.empty() && query.conditions.empty()) {
     TS_ASSIGN_OR_RETURN(std::optional<Term> left, DeleteEntries(context, query, source));
     if (left.has_value()) {
