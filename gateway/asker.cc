@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,16 +38,14 @@ class Asker::Question {
 
   // Forgets what still waits for an answer.
   ~Question() {
-    for (const size_t replica : waiting_) {
-      --replicas_.at(replica).under_way;
-      asker_.links_[replica]->Stop();
-    }
+    for (const size_t replica : waiting_) Forget(replica);
   }
 
   absl::StatusOr<Value> Run() {
     if (!SendToNext()) return Unavailable("{}: none of them has this", replicas_.name_);
     while (!waiting_.empty()) {
       const bool answered = asker_.loop_.RunUntil([this] { return HasAnswer(); }, Pause());
+      if (begun_) ForgetOthers();
       if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed)) {
         return query::StopError("the client is gone");
       }
@@ -59,7 +59,7 @@ class Asker::Question {
           continue;
         }
         absl::StatusOr<Value> answer = Take(i);
-        if (!absl::IsUnavailable(answer.status())) return answer;
+        if (begun_ || !absl::IsUnavailable(answer.status())) return answer;
       }
       if (waiting_.empty() && (only_reads_ || !was_sent_)) SendToNext();
       HedgeIfDue();
@@ -74,8 +74,41 @@ class Asker::Question {
     tried_[*next] = true;
     waiting_.push_back(*next);
     ++replicas_.at(*next).under_way;
-    asker_.links_[*next]->Send(request_);
+    asker_.links_[*next]->Send(
+        request_, limits_.sink == nullptr ? nullptr : &clients_.emplace_back(*this, *next));
     return true;
+  }
+
+  // The client, as a replica sees it. The first one whose long answer begins is the only one from
+  // then on: the client has a part of its answer.
+  class Client final : public AnswerSink {
+   public:
+    Client(Question& question, size_t replica) : question_(question), replica_(replica) {}
+    bool Begin(size_t bytes) override {
+      if (question_.begun_ || bytes > question_.limits_.max_result_bytes) return false;
+      if (!question_.limits_.sink->Begin(bytes)) return false;
+      question_.begun_ = replica_;
+      return true;
+    }
+    void Add(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+      question_.limits_.sink->Add(bytes, owner);
+    }
+
+   private:
+    Question& question_;
+    const size_t replica_;
+  };
+
+  void Forget(size_t replica) {
+    --replicas_.at(replica).under_way;
+    asker_.links_[replica]->Stop();
+  }
+
+  void ForgetOthers() {
+    may_hedge_ = false;
+    for (const size_t replica : std::exchange(waiting_, {*begun_})) {
+      if (replica != *begun_) Forget(replica);
+    }
   }
 
   bool HasAnswer() const {
@@ -126,6 +159,8 @@ class Asker::Question {
   const Value& request_;
   const bool only_reads_;
   const query::Limits& limits_;
+  std::deque<Client> clients_;     // As the replicas see it.
+  std::optional<size_t> begun_{};  // The replica whose answer it is getting.
   std::vector<bool> tried_;
   std::vector<size_t> waiting_;  // Replicas that have the question, the first one first.
   bool may_hedge_;

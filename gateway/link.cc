@@ -11,10 +11,11 @@ using std::chrono::nanoseconds;
 
 int64_t SteadyNs() { return std::chrono::steady_clock::now().time_since_epoch() / nanoseconds(1); }
 
-void Link::Send(const Value& question) {
+void Link::Send(const Value& question, AnswerSink* sink) {
   if (is_lost_) Stop();
   answer_.reset();
   question_ = &question;
+  sink_ = sink;
   sent_ns_ = SteadyNs();
   was_sent_ = false;
   if (client_ != nullptr) {
@@ -36,10 +37,11 @@ void Link::Send(const Value& question) {
 
 void Link::Call(wire::Connection& connection) {
   was_sent_ = true;
-  connection.Call(*question_, [this](absl::StatusOr<Value> given) {
+  const auto done = [this](absl::StatusOr<Value> given) {
     if (absl::IsUnavailable(given.status())) return;  // OnClosed says why.
     Settle(std::move(given));
-  });
+  };
+  connection.Call(*question_, done, sink_);
 }
 
 void Link::Settle(absl::StatusOr<Value> given) {

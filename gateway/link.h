@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "table/answer_sink.h"
 #include "table/value.h"
 #include "wire/address.h"
 #include "wire/client.h"
@@ -33,8 +34,9 @@ class Link final : public wire::ClientHandler {
   ~Link() override { Stop(); }
 
   // Sends a question, which must live until its answer is taken. Connects if there is no
-  // connection. No question may be under way.
-  void Send(const Value& question);
+  // connection. No question may be under way. `sink`, if it is not nullptr, must live as long, and
+  // may take the answer (table/answer_sink.h).
+  void Send(const Value& question, AnswerSink* sink);
   bool asks() const { return question_ != nullptr; }  // A question waits for its answer.
   bool has_answer() const { return answer_.has_value(); }
   // Returns the answer, which must be there. kUnavailable: the connection was lost, or could not be
@@ -62,6 +64,7 @@ class Link final : public wire::ClientHandler {
   const LinkOptions options_;
   std::unique_ptr<wire::Client> client_;
   const Value* question_ = nullptr;
+  AnswerSink* sink_ = nullptr;
   std::optional<absl::StatusOr<Value>> answer_;
   int64_t sent_ns_ = 0;
   bool was_sent_ = false;

@@ -18,6 +18,8 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "query/columns/errors.h"
+#include "table/answer_sink.h"
+#include "wire/codec.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
@@ -46,16 +48,29 @@ class Process final : public wire::ServerHandler {
     if (message.kind != wire::MessageKind::kSync) return;
     ++asked;
     const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (half) return SendHalf(connection);
+    if (whole) return connection.Reply(ticket, Long());
     if (hangs) return;
     if (closes) return connection.Close(absl::OkStatus());
     connection.Reply(ticket, Value::Long(number_));
   }
   void OnClosed(wire::Connection&, const absl::Status&) override { ++closed; }
 
+  static Value Long() { return Value::String(std::string(2 * kForwardedBytesMin, 'x')); }
+
   std::atomic<bool> hangs{false}, closes{false};
+  std::atomic<bool> whole{false}, half{false};  // Answers with Long(), or with a half of it.
   std::atomic<int> asked{0}, closed{0};
 
  private:
+  void SendHalf(wire::Connection& connection) const {
+    const ByteBuffer all = wire::EncodeMessage(wire::MessageKind::kResponse, Long());
+    ByteBuffer bytes;
+    bytes.Append(all.span().first(all.size() / 2));
+    connection.Send(std::move(bytes));
+    if (closes) connection.CloseWhenSent(10s);
+  }
+
   const int64_t number_;
   wire::EventLoop loop_;
   std::unique_ptr<wire::Server> server_;
@@ -154,6 +169,70 @@ TEST_F(ReplicasTest, ALongQueryIsNotSentTwice) {
   first_.hangs = second_.hangs = true;
   EXPECT_THAT(Ask(true, 200ms), testing::HasSubstr("no answer from 127.0.0.1:"));
   EXPECT_EQ(first_.asked + second_.asked, 1) << "the watch says that both answer";
+}
+
+// Counts what it gets.
+class Counter final : public AnswerSink {
+ public:
+  bool Begin(size_t bytes) override {
+    total = bytes;
+    return true;
+  }
+  void Add(std::span<const std::byte> bytes, const std::shared_ptr<const void>&) override {
+    got += bytes.size();
+  }
+  size_t total = 0;
+  std::atomic<size_t> got{0};
+};
+
+TEST_F(ReplicasTest, ALongAnswerGoesToItsClientWhileItArrives) {
+  Make();
+  first_.whole = second_.whole = true;
+  Counter client;
+  query::Limits limits;
+  limits.sink = &client;
+  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(client.total,
+            wire::EncodeMessage(wire::MessageKind::kResponse, Process::Long()).size());
+  EXPECT_EQ(client.got, client.total);
+  // The connection is used again, and an answer above the limit is not begun.
+  Counter other;
+  limits.sink = &other;
+  limits.max_result_bytes = kForwardedBytesMin;
+  EXPECT_TRUE(*replicas_->Ask(Value::String("who"), true, limits) == Process::Long());
+  EXPECT_EQ(other.total, 0u);
+}
+
+TEST_F(ReplicasTest, AnAnswerThatHasBegunIsNotAskedForAgain) {
+  Make();
+  first_.half = second_.half = first_.closes = second_.closes = true;
+  Counter client;
+  query::Limits limits;
+  limits.sink = &client;
+  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  EXPECT_TRUE(absl::IsUnavailable(answer.status())) << answer.status();
+  EXPECT_EQ(client.got, client.total / 2);
+  EXPECT_EQ(first_.asked + second_.asked, 1);
+}
+
+TEST_F(ReplicasTest, AnAnswerThatHasBegunIsNotHedged) {
+  Make({.hedge_ns = 1'000'000});
+  first_.half = second_.half = true;
+  Counter client;
+  query::Limits limits;
+  limits.deadline = std::chrono::steady_clock::now() + 300ms;
+  std::thread silences([&] {
+    while (client.got == 0) std::this_thread::sleep_for(1ms);
+    Silence(0);
+    Silence(1);
+  });
+  limits.sink = &client;
+  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  silences.join();
+  EXPECT_EQ(query::QErrorText(answer.status()), "stop");
+  EXPECT_EQ(first_.asked + second_.asked, 1);
+  EXPECT_EQ(replicas_->at(0).under_way + replicas_->at(1).under_way, 0);
 }
 
 TEST_F(ReplicasTest, SilentOnesAreTheLastResort) {

@@ -155,7 +155,7 @@ void Watch::AskSide(Replicas& replicas, std::vector<std::unique_ptr<Link>>& link
     const bool late = link.has_answer() && !absl::IsUnavailable(link.TakeAnswer().status());
     Replica& replica = replicas.at(i);
     if (late || replica.waits_since_ns == 0) replica.waits_since_ns = SteadyNs();
-    link.Send(question);
+    link.Send(question, nullptr);
     sent[i] = true;
   }
   const bool first = contents_ == nullptr;  // Only this thread writes it.

@@ -22,6 +22,10 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
   // `\l .` is `system "l ."`.
   if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, Parse(text, limits.max_depth));
+  if (statements.size() == 1 && statements[0] != nullptr &&
+      statements[0]->kind == Node::Kind::kQuery) {
+    context.budget.set_root(statements[0]->query.get());
+  }
   TS_ASSIGN_OR_RETURN(Term last, EvaluateStatements(context, statements));
   // An assignment gives no answer, as in q.
   const bool assigned =

@@ -78,9 +78,10 @@ size_t Replies::bytes() const {
 }
 
 absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request,
-                                            query::ClientHandle& handle) {
+                                            query::ClientHandle& handle, AnswerSink* sink) {
   const security::Access& access = request.client->access;
-  const query::Limits limits = LimitsOf(*request.client);
+  query::Limits limits = LimitsOf(*request.client);
+  limits.sink = sink;
   std::optional<query::KeptNames>& names = request.client->names;
   query::KeptNames* const kept = names ? &*names : nullptr;
   if (!access.is_restricted()) {
@@ -139,14 +140,15 @@ void QueryRunner::LogIfSlow(const Value& asked, const QueryRequest& request, int
           text.size() > kTextBytesMax ? "..." : "");
 }
 
-Replies QueryRunner::Run(const QueryRequest& request) {
+Replies QueryRunner::Run(const QueryRequest& request, AnswerSink* sink) {
   const int64_t began_ns = options_.clock->MonotonicNs();
   absl::StatusOr<Value> asked = request.refusal.empty()
                                     ? wire::Decode(request.body)
                                     : absl::ResourceExhaustedError(request.refusal);
   const QueryClient& client = *request.client;
   query::ClientHandle handle(client.facts, request.ticket.has_value());
-  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request, handle) : asked.status();
+  absl::StatusOr<Value> value =
+      asked.ok() ? Evaluate(*asked, request, handle, sink) : asked.status();
   const int64_t ended_ns = options_.clock->MonotonicNs();
   counters_->Record(ended_ns - request.arrived_ns);
   Count(value.status(), request);

@@ -42,12 +42,13 @@ class QueryRunner {
               QueryCounters* counters)
       : options_(options), environment_(environment), counters_(counters) {}
 
-  // Evaluates a request. The error `limit` is sent with the limit's name and numbers.
-  Replies Run(const QueryRequest& request);
+  // Evaluates a request. The error `limit` is sent with the limit's name and numbers. If `sink`,
+  // which may be nullptr, takes the answer, the result does not matter.
+  Replies Run(const QueryRequest& request, AnswerSink* sink);
 
  private:
   absl::StatusOr<Value> Evaluate(const Value& asked, const QueryRequest& request,
-                                 query::ClientHandle& handle);
+                                 query::ClientHandle& handle, AnswerSink* sink);
   query::Limits LimitsOf(const QueryClient& client) const;
   void Count(const absl::Status& status, const QueryRequest& request);
   void LogIfSlow(const Value& asked, const QueryRequest& request, int64_t began_ns,

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
+#include "serve/forwarded_answer.h"
 #include "serve/loop_answers.h"
 
 namespace tickstack::serve {
@@ -293,15 +294,69 @@ void QueryService::CheckClients() {
 
 // ---- the threads that evaluate
 
+// Sends the client of a request the answer that another process gives, while it arrives.
+class QueryService::Forwarder final : public AnswerSink {
+ public:
+  Forwarder(QueryService& service, const QueryRequest& request)
+      : service_(service), request_(request) {}
+
+  bool has_begun() const { return answer_.has_value(); }
+
+  bool Begin(size_t bytes) override {
+    const wire::AnswerForm& form = request_.client->form;
+    // Whatever needs the value, or another form of it, is made from the whole answer.
+    if (!request_.ticket || form.compress || form.error_positions || bytes > INT32_MAX)
+      return false;
+    if (!service_.AdmitMessage(*request_.client, bytes)) return false;
+    QueryService& service = service_;
+    const std::shared_ptr<QueryClient> client = request_.client;
+    answer_.emplace(bytes, [&service, client] {
+      service.loop_.Post([&service, client] {
+        if (client->connection == nullptr) return;
+        client->connection->Flush();
+        service.CountSent(client, service.loop_.clock().MonotonicNs());
+      });
+    });
+    auto replies = std::make_shared<Replies>();
+    replies->answer.stream = answer_->MakeStream();
+    // The request itself goes back when it is done; its body exists until then.
+    QueryRequest answered{.client = client, .body = request_.body, .owner = nullptr};
+    answered.ticket = request_.ticket;
+    service.loop_.Post([&service, answered = std::move(answered), replies] {
+      service.Deliver(answered, std::move(*replies));
+    });
+    return true;
+  }
+
+  void Add(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+    answer_->Add(bytes, owner);
+  }
+
+ private:
+  QueryService& service_;
+  const QueryRequest& request_;
+  std::optional<ForwardedAnswer> answer_;
+};
+
 void QueryService::Work() {
   while (std::optional<QueryRequest> request = queue_.Take()) {
     const std::shared_ptr<QueryClient> client = request->client;
     Subtract(counters_.waiting, 1);
     Add(counters_.running, 1);
+    std::optional<Forwarder> forwarder(std::in_place, *this, *request);
+    Replies made = runner_.Run(*request, &*forwarder);
+    const bool forwarded = forwarder->has_begun();
+    forwarder.reset();
+    if (forwarded) {
+      Subtract(counters_.running, 1);
+      loop_.Post([request = *std::move(request)] {});
+      queue_.Finish(client);
+      continue;
+    }
     // std::function needs copyable contents, hence the shared_ptr. The request goes back as a whole
     // and must be released on the loop's thread: its message lies in a block of the connection,
     // which fills the block again as soon as nobody holds it.
-    auto replies = std::make_shared<Replies>(Admit(*request, runner_.Run(*request)));
+    auto replies = std::make_shared<Replies>(Admit(*request, std::move(made)));
     Subtract(counters_.running, 1);
     loop_.Post(
         [this, request = *std::move(request), replies] { Deliver(request, std::move(*replies)); });

@@ -20,6 +20,9 @@
 //     max_unread_bytes; further ones become errors. A client that does not read is disconnected
 //     after unread_timeout_ns.
 //
+// A long answer that a gateway gets from another process is sent while it arrives
+// (forwarded_answer.h).
+//
 // Messages that a request sends to its client with `(neg .z.w) x` count as answers. The evaluating
 // thread collects them; the socket thread sends them and then the answer. A client has one request
 // running at a time, so the messages of a request leave after all earlier answers.
@@ -99,6 +102,8 @@ class QueryService : public wire::ServerHandler {
  private:
   QueryService(const QueryServiceOptions& options, query::Environment* environment,
                QueryCounters* counters);
+
+  class Forwarder;
 
   // On the threads that evaluate.
   void Work();

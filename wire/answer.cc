@@ -9,6 +9,7 @@
 #include "wire/codec.h"
 #include "wire/compress.h"
 #include "wire/error_position.h"
+#include "wire/message_stream.h"
 
 namespace tickstack::wire {
 namespace {

@@ -12,7 +12,8 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "table/value.h"
-#include "wire/message_stream.h"
+#include "wire/answer_stream.h"
+#include "wire/ipc.h"
 
 namespace tickstack::wire {
 
@@ -25,7 +26,7 @@ struct AnswerForm {
 
 struct Answer {
   ByteBuffer encoded;  // A whole message, header included; empty if `stream` is set.
-  std::unique_ptr<MessageStream> stream;  // nullptr if `encoded` is the message.
+  std::unique_ptr<AnswerStream> stream;  // nullptr if `encoded` is the message.
 
   size_t bytes() const { return stream != nullptr ? stream->total_bytes() : encoded.size(); }
 };

@@ -44,6 +44,12 @@ struct PendingReply {
   Answer answer;
 };
 
+// A request that this side waits for the answer of.
+struct PendingCall {
+  Connection::ResponseCallback done;
+  AnswerSink* sink = nullptr;  // nullptr: the answer is received as a whole.
+};
+
 absl::Status ToError(const Value& error) { return absl::UnknownError(AbslView(error.text())); }
 
 }  // namespace
@@ -76,12 +82,18 @@ struct Connection::Impl {
   // Answers that this side owes, and answers that it waits for.
   std::deque<PendingReply> replies;
   ReplyTicket first_ticket = 0;
-  std::deque<ResponseCallback> calls;
+  std::deque<PendingCall> calls;
+  uint64_t to_forward = 0;  // Bytes of an answer that its sink still has to get.
+  // A sink has bytes of the block. It may release them on another thread, so the number of owners
+  // does not say when they were read.
+  bool sink_has_block = false;
 
   bool Throttled() const { return paused || replies.size() >= options.max_unanswered; }
   size_t BytesOfTail() const;
   void MakeRoom();
   void Skip();
+  bool BeginForwarding(const Header& header);
+  bool Forward();
 };
 
 // ---- receiving
@@ -97,7 +109,7 @@ size_t Connection::Impl::BytesOfTail() const {
 
 void Connection::Impl::MakeRoom() {
   // Only `block` and `owner` refer to it: nobody kept a message.
-  const bool alone = block.use_count() == 2;
+  const bool alone = !sink_has_block && block.use_count() == 2;
   const size_t tail = filled - consumed;
   if (tail == 0 && alone && block->capacity == kBlockBytes) {
     filled = consumed = 0;
@@ -117,6 +129,7 @@ void Connection::Impl::MakeRoom() {
     std::memcpy(next->memory, block->memory + consumed, tail);
     block = std::move(next);
     owner = block;
+    sink_has_block = false;
   }
   consumed = 0;
   filled = tail;
@@ -134,7 +147,7 @@ void Connection::ReadSome() {
         if (!self->open_) return;
         if (error == asio::error::eof) {
           const size_t tail = self->impl_->filled - self->impl_->consumed;
-          const bool inside = tail > 0 || self->impl_->to_skip > 0;
+          const bool inside = tail > 0 || self->impl_->to_skip > 0 || self->impl_->to_forward > 0;
           self->Fail(!inside || self->impl_->Throttled()
                          ? absl::OkStatus()
                          : DataLoss("{}: closed inside a message, after {} bytes of it",
@@ -162,6 +175,34 @@ void Connection::Impl::Skip() {
   consumed += bytes;
 }
 
+// Lets the sink of the request that this answers take it, if it wants to. The header and the first
+// byte after it, which tells an error, have arrived.
+bool Connection::Impl::BeginForwarding(const Header& header) {
+  constexpr std::byte kError{0x80};
+  if (header.kind != MessageKind::kResponse || calls.empty()) return false;
+  AnswerSink* const sink = std::exchange(calls.front().sink, nullptr);  // It is asked once.
+  if (sink == nullptr || header.compressed || !header.little_endian ||
+      header.total_bytes < kForwardedBytesMin || block->memory[consumed + kHeaderBytes] == kError ||
+      !sink->Begin(static_cast<size_t>(header.total_bytes))) {
+    return false;
+  }
+  calls.front().sink = sink;
+  to_forward = header.total_bytes;
+  return true;
+}
+
+// Gives the sink what has arrived. Returns true when the answer is complete.
+bool Connection::Impl::Forward() {
+  const auto bytes = static_cast<size_t>(std::min<uint64_t>(to_forward, filled - consumed));
+  if (bytes > 0) {
+    calls.front().sink->Add({block->memory + consumed, bytes}, owner);
+    sink_has_block = true;
+  }
+  to_forward -= bytes;
+  consumed += bytes;
+  return to_forward == 0;
+}
+
 bool Connection::SkipTooLarge(MessageKind kind, uint64_t bytes) {
   return impl_->handler != nullptr && impl_->handler->OnTooLarge(*this, kind, bytes);
 }
@@ -173,6 +214,13 @@ void Connection::DeliverMessages() {
   bool any = false;
   while (open_ && !impl.Throttled()) {
     impl.Skip();
+    if (impl.to_forward > 0) {
+      if (!impl.Forward()) break;
+      const ResponseCallback done = std::move(impl.calls.front().done);
+      impl.calls.pop_front();
+      done(Value());
+      continue;
+    }
     if (impl.filled - impl.consumed < kHeaderBytes) break;
     std::byte* at = impl.block->memory + impl.consumed;
     const absl::StatusOr<Header> header =
@@ -191,7 +239,10 @@ void Connection::DeliverMessages() {
       break;
     }
     const auto total = static_cast<size_t>(header->total_bytes);
-    if (impl.filled - impl.consumed < total) break;
+    if (impl.filled - impl.consumed < total) {
+      if (impl.filled - impl.consumed > kHeaderBytes && impl.BeginForwarding(*header)) continue;
+      break;
+    }
     impl.consumed += total;
     any = true;
     if (!DeliverMessage({at, total})) break;
@@ -228,7 +279,7 @@ bool Connection::DeliverMessage(std::span<const std::byte> message) {
     }
   }
   if (header->kind == MessageKind::kResponse && !impl.calls.empty()) {
-    const ResponseCallback done = std::move(impl.calls.front());
+    const ResponseCallback done = std::move(impl.calls.front().done);
     impl.calls.pop_front();
     absl::StatusOr<Value> answer = Decode(body);
     if (answer.ok() && answer->is_error()) answer = ToError(*answer);
@@ -298,7 +349,7 @@ void Connection::Flush() {
   const boost::system::error_code error = impl.queue.WriteTo(*impl.transport, &sent_bytes_);
   if (error == asio::error::would_block) return WaitWritable();
   if (error) return Fail(Unavailable("{}: send: {}", peer_, error.message()));
-  if (impl.close_when_sent) Fail(absl::OkStatus());
+  if (impl.close_when_sent && impl.queue.empty()) Fail(absl::OkStatus());
 }
 
 size_t Connection::queued_bytes() const { return impl_->queue.bytes(); }
@@ -362,13 +413,13 @@ void Connection::Reply(ReplyTicket ticket, Answer answer) {
   }
 }
 
-void Connection::Call(const Value& request, ResponseCallback done) {
+void Connection::Call(const Value& request, ResponseCallback done, AnswerSink* sink) {
   if (!open_) {
     impl_->loop.Post(
         [done = std::move(done), peer = peer_] { done(Unavailable("{}: not connected", peer)); });
     return;
   }
-  impl_->calls.push_back(std::move(done));
+  impl_->calls.push_back({std::move(done), sink});
   Send(EncodeMessage(MessageKind::kSync, request));
 }
 
@@ -433,14 +484,14 @@ void Connection::Fail(absl::Status why) {
   impl.close_timer.reset();
   // Posted to the loop, because the caller may be in the middle of the handler's own work.
   impl.loop.Post([self = shared_from_this(), why = std::move(why)] {
-    std::deque<ResponseCallback>& calls = self->impl_->calls;
+    std::deque<PendingCall>& calls = self->impl_->calls;
     // Unanswered calls get kUnavailable, after which a caller may retry.
     const absl::Status unanswered = why.ok()
                                         ? Unavailable("{}: closed before it answered", self->peer_)
                                     : absl::IsDataLoss(why) ? Unavailable("{}", Message(why))
                                                             : why;
     while (!calls.empty()) {  // A callback may call Detach.
-      const ResponseCallback done = std::move(calls.front());
+      const ResponseCallback done = std::move(calls.front().done);
       calls.pop_front();
       done(unanswered);
     }

@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "base/byte_buffer.h"
+#include "table/answer_sink.h"
 #include "table/value.h"
 #include "wire/answer.h"
 #include "wire/authenticator.h"
@@ -119,7 +120,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Sends a sync request. The callback gets the answer; kUnknown with q's text if it is an error;
   // kUnavailable if the connection ends first. Async messages may be delivered meanwhile.
-  void Call(const Value& request, ResponseCallback done);
+  //
+  // A long answer goes to `sink` if that wants it, and the callback gets the generic null when all
+  // of it has arrived. `sink` must live until the callback.
+  void Call(const Value& request, ResponseCallback done, AnswerSink* sink = nullptr);
   void SendAsync(const Value& message);
 
   // While reading is paused, no message is read or delivered, and the peer sees backpressure.

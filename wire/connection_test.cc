@@ -465,6 +465,93 @@ TEST_F(ConnectionTest, AnAnswerThatIsCutOffLeavesItsCallUnavailable) {
   ::close(socket);
 }
 
+// Keeps what it gets, if it wants it.
+class Keeper final : public AnswerSink {
+ public:
+  bool Begin(size_t bytes) override {
+    ++asked;
+    total = bytes;
+    return takes;
+  }
+  void Add(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) override {
+    pieces.push_back({bytes, owner});
+  }
+  std::string text() const {
+    std::string all;
+    for (const Segment& piece : pieces) all += AsText(piece.bytes);
+    return all;
+  }
+
+  bool takes = true;
+  int asked = 0;
+  size_t total = 0;
+  std::vector<Segment> pieces;
+};
+
+TEST_F(ConnectionTest, ALongAnswerGoesToItsSink) {
+  Listen();
+  Connect();
+  const Value large = Value::String(std::string(3 * kForwardedBytesMin, 'x'));
+  const Value small = Value::String(std::string(1000, 'y'));
+  Keeper long_one, short_one, unwilling;
+  unwilling.takes = false;
+  std::vector<absl::StatusOr<Value>> answers;
+  const auto done = [&answers](absl::StatusOr<Value> answer) { answers.push_back(answer); };
+  client_->connection()->Call(small, done, &short_one);
+  client_->connection()->Call(large, done, &long_one);
+  client_->connection()->Call(large, done, &unwilling);
+  client_->connection()->Call(large, done);
+  client_->connection()->Call(small, done);
+  Until([&] { return answers.size() == 5; });
+  for (const absl::StatusOr<Value>& answer : answers) ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(short_one.asked, 0);
+  EXPECT_EQ(*answers[0], small);
+  EXPECT_EQ(long_one.asked, 1);
+  const ByteBuffer whole = EncodeMessage(MessageKind::kResponse, large);
+  EXPECT_EQ(long_one.total, whole.size());
+  EXPECT_TRUE(long_one.text() == AsText(whole.span()));
+  EXPECT_TRUE(answers[1]->is_null());
+  EXPECT_EQ(unwilling.asked, 1);
+  EXPECT_TRUE(unwilling.pieces.empty());
+  EXPECT_TRUE(*answers[2] == large);
+  EXPECT_TRUE(*answers[3] == large);
+  EXPECT_EQ(*answers[4], small);
+}
+
+TEST_F(ConnectionTest, ASinkGetsNoErrorAndNoSecondHalfOfACutAnswer) {
+  // Answers with an error of that many bytes, or with half of a text.
+  class Ill : public Echo {
+   public:
+    void Answer(Connection& connection, const Value& value) override {
+      const std::string text(2 * kForwardedBytesMin, 'x');
+      if (value == Value::Symbol("error")) {
+        return connection.Reply(connection.TakeTicket(), Value::Error(text));
+      }
+      const ByteBuffer whole = EncodeMessage(MessageKind::kResponse, Value::String(text));
+      ByteBuffer half;
+      half.Append(whole.span().first(whole.size() / 2));
+      connection.Send(std::move(half));
+      connection.CloseWhenSent(20s);
+    }
+  } ill;
+  Listen({}, &ill);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  Until([&] { return client_->connection() != nullptr; });
+  Keeper of_error, of_half;
+  std::vector<absl::Status> ends;
+  const auto done = [&ends](const absl::StatusOr<Value>& answer) {
+    ends.push_back(answer.status());
+  };
+  client_->connection()->Call(Value::Symbol("error"), done, &of_error);
+  client_->connection()->Call(Value::Symbol("half"), done, &of_half);
+  Until([&] { return ends.size() == 2; });
+  EXPECT_EQ(of_error.asked, 0);
+  EXPECT_EQ(ends[0].code(), absl::StatusCode::kUnknown);
+  EXPECT_EQ(of_half.asked, 1);
+  EXPECT_EQ(of_half.text().size(), of_half.total / 2);
+  EXPECT_TRUE(absl::IsUnavailable(ends[1])) << ends[1];
+}
+
 TEST_F(ConnectionTest, CutsOffASlowReaderAtTheBound) {
   ServerOptions options;
   options.connection.max_queue_bytes = size_t{8} << 20;

@@ -16,26 +16,21 @@
 
 #include "base/byte_buffer.h"
 #include "table/value.h"
+#include "wire/answer_stream.h"
 #include "wire/ipc.h"
 
 namespace tickstack::wire {
 
 // The concatenated pieces are EncodeMessage(kind, value). Threads: one owner at a time.
-class MessageStream {
+class MessageStream final : public AnswerStream {
  public:
   // `body_bytes` is the result of EncodedBytes(*value). Keeps the value until it is destroyed.
   MessageStream(MessageKind kind, std::shared_ptr<const Value> value, size_t body_bytes);
 
-  struct Piece {
-    std::span<const std::byte> gathered;  // Valid until the next call of Next().
-    std::span<const std::byte> raw;       // Valid while the stream exists. Follows `gathered`.
-    size_t bytes() const { return gathered.size() + raw.size(); }
-  };
-  // Returns the next 1 to `bytes_max` bytes; none at the end. Cost: O(1) for a run of a vector,
-  // about 20 ns for each nested value.
-  Piece Next(size_t bytes_max);
+  // Cost: O(1) for a run of a vector, about 20 ns for each nested value.
+  Piece Next(size_t bytes_max) override;
 
-  size_t total_bytes() const { return total_bytes_; }  // Header included.
+  size_t total_bytes() const override { return total_bytes_; }
 
  private:
   struct Frame {

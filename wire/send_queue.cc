@@ -53,23 +53,28 @@ void SendQueue::Append(std::span<const Segment> segments) {
   }
 }
 
-void SendQueue::Append(std::unique_ptr<MessageStream> stream) {
+void SendQueue::Append(std::unique_ptr<AnswerStream> stream) {
   queue_.push_back({{}, std::move(stream)});
 }
 
-// If a stream is first, makes its next bytes.
-void SendQueue::Unroll() {
+// If a stream is first, takes its next bytes.
+boost::system::error_code SendQueue::Unroll() {
   while (!queue_.empty() && queue_.front().stream != nullptr) {
-    const MessageStream::Piece piece = queue_.front().stream->Next(kPieceBytes);
+    AnswerStream& stream = *queue_.front().stream;
+    const AnswerStream::Piece piece = stream.Next(kPieceBytes);
     if (piece.bytes() == 0) {
+      const AnswerStream::State state = stream.state();
+      if (state == AnswerStream::State::kWaits) break;
+      if (state == AnswerStream::State::kBroken) return boost::asio::error::connection_aborted;
       queue_.pop_front();
       continue;
     }
-    // The stream stays behind these bytes, which it owns.
-    if (!piece.raw.empty()) queue_.push_front({{piece.raw, nullptr}, nullptr});
+    // The stream stays behind these bytes, which it may own.
+    if (!piece.raw.empty()) queue_.push_front({{piece.raw, piece.owner}, nullptr});
     if (!piece.gathered.empty()) queue_.push_front({{piece.gathered, nullptr}, nullptr});
     bytes_ += piece.bytes();
   }
+  return {};
 }
 
 void SendQueue::Drop(size_t sent) {
@@ -88,8 +93,8 @@ void SendQueue::Drop(size_t sent) {
 boost::system::error_code SendQueue::WriteTo(Transport& transport, uint64_t* sent_bytes) {
   const uint64_t turn_ends = *sent_bytes + kTurnBytes;
   while (true) {
-    Unroll();
-    if (queue_.empty()) break;
+    if (const boost::system::error_code broken = Unroll()) return broken;
+    if (queue_.empty() || queue_.front().stream != nullptr) break;
     if (*sent_bytes >= turn_ends) return boost::asio::error::would_block;
     std::array<std::span<const std::byte>, kPieces> pieces;
     size_t count = 0;

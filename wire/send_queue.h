@@ -11,7 +11,7 @@
 #include <span>
 
 #include "base/byte_buffer.h"
-#include "wire/message_stream.h"
+#include "wire/answer_stream.h"
 #include "wire/transport.h"
 
 namespace tickstack::wire {
@@ -30,11 +30,12 @@ class SendQueue {
 
   void Append(ByteBuffer message);
   void Append(std::span<const Segment> segments);
-  void Append(std::unique_ptr<MessageStream> stream);
+  void Append(std::unique_ptr<AnswerStream> stream);
 
   // Writes what the transport accepts, and stops once it has written kTurnBytes. Adds the number of
   // bytes to `sent_bytes`. Returns would_block if bytes are left: call again when the transport is
-  // writable.
+  // writable. Returns no error, and does not become empty, if the first message waits for its next
+  // bytes: call again when they are there. connection_aborted: they will not come.
   boost::system::error_code WriteTo(Transport& transport, uint64_t* sent_bytes);
 
   void Clear();
@@ -46,12 +47,12 @@ class SendQueue {
   // Either bytes, or a stream that inserts its pieces before itself when it is first.
   struct Entry {
     Segment segment;
-    std::unique_ptr<MessageStream> stream;
+    std::unique_ptr<AnswerStream> stream;
   };
 
   void CopyIntoStaging(std::span<const std::byte> bytes);
   void Push(Segment segment) { queue_.push_back({std::move(segment), nullptr}); }
-  void Unroll();
+  boost::system::error_code Unroll();
   void Drop(size_t sent);
 
   std::deque<Entry> queue_;

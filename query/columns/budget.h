@@ -86,6 +86,10 @@ class Budget {
   absl::Status CheckTime() const;
 
   const Limits& limits() const { return limits_; }
+  // Says that the result of the evaluation is that of this query.
+  void set_root(const void* query) { root_ = query; }
+  // Returns Limits::sink, if the result of the evaluation is that of this query; else nullptr.
+  AnswerSink* SinkFor(const void* query) const { return query == root_ ? limits_.sink : nullptr; }
   int max_depth() const { return limits_.max_depth; }
   size_t max_text_bytes() const { return limits_.max_text_bytes; }
   WorkerPool* workers() const { return limits_.workers; }  // nullptr: no other thread helps.
@@ -99,6 +103,7 @@ class Budget {
   size_t LeftDramBytes() const;
 
   const Limits& limits_;
+  const void* root_ = nullptr;
   const int64_t began_at_;  // ThreadProcessorNs() at the start; 0 without Limits::processor_time.
   Amount charged_;
   Amount held_;

@@ -7,6 +7,7 @@
 
 #include "base/scratch.h"
 #include "base/worker_pool.h"
+#include "table/answer_sink.h"
 
 namespace tickstack::query {
 
@@ -34,6 +35,9 @@ struct Limits {
   // The name with which the client logged in, if it has one. A gateway may send some users'
   // questions to other processes; no answer depends on it.
   std::string_view user{};
+  // Takes the answer while it arrives, if another process gives all of it; the result does not
+  // matter then. nullptr: no answer is taken.
+  AnswerSink* sink = nullptr;
   // After the deadline, the evaluation continues until its thread has used this much processor time
   // for it, but at most for kClockPerProcessor times this duration. So a short query does not fail
   // because the machine is busy, and a query that waits for a disk ends. 0: it ends at the

@@ -40,7 +40,7 @@ class RemoteTable {
 
   // Evaluates a parse tree on one side, in a process that has all of the days. If there is none any
   // more, the error is kAborted: the days were read anew, and the query must begin again. Other
-  // errors: those of the query, kUnavailable, `stop`.
+  // errors: those of the query, kUnavailable, `stop`. `limits.sink` may take the answer.
   virtual absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
                                     const Limits& limits) const = 0;
 };

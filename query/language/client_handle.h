@@ -57,6 +57,8 @@ class ClientHandle {
   // Returns the answer to the request: that of Answer if it was deferred, else `result`, which is
   // what its evaluation returned. Errors: `deferred` if it was deferred and not answered.
   absl::StatusOr<Value> Settle(absl::StatusOr<Value> result);
+  // True if nothing was sent, deferred or answered.
+  bool is_unused() const { return messages_.empty() && !deferred_ && !answer_.has_value(); }
   // Returns the messages in the order of their calls of Send.
   std::vector<Value> TakeMessages() { return std::exchange(messages_, {}); }
 

@@ -81,7 +81,7 @@ class Environment {
 
   // Returns the answer to a whole request if another process can give it; nullopt: it is evaluated
   // here. `names` are the variables that the client kept, or nullptr. Called only for clients that
-  // may do everything.
+  // may do everything. `limits.sink` may take the answer.
   virtual std::optional<absl::StatusOr<Value>> AnswerWhole(const Value& request,
                                                            const Limits& limits,
                                                            const KeptNames* names);

@@ -13,6 +13,7 @@
 #include "query/columns/errors.h"
 #include "query/columns/table_view.h"
 #include "query/kernels/filter.h"
+#include "query/language/client_handle.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
 #include "query/language/select.h"
@@ -261,23 +262,34 @@ class RemoteQuery {
   }
 
   // Sends a query to a part, with the first `conditions` conditions that are not about days.
-  absl::StatusOr<Value> Send(const Part& part, const Query& query, size_t conditions) {
+  // `sink`, if it is not nullptr, may take the answer.
+  absl::StatusOr<Value> Send(const Part& part, const Query& query, size_t conditions,
+                             AnswerSink* sink = nullptr) {
     TS_ASSIGN_OR_RETURN(const Value tree, TreeOfQuery(query, context_.budget));
     std::vector<Value> items;
     items.push_back(ItemAt(tree, 0));
     items.push_back(QuotedTree(Value::Symbol(part.table)));
     TS_ASSIGN_OR_RETURN(items.emplace_back(), Conditions(part, conditions));
     for (size_t i = 3; i < tree.count(); ++i) items.push_back(ItemAt(tree, i));
-    TS_ASSIGN_OR_RETURN(
-        Value answer,
-        table_.Ask(part.side, part.days, Value::List(std::move(items)), context_.budget.limits()));
+    Limits limits = context_.budget.limits();
+    limits.sink = sink;
+    TS_ASSIGN_OR_RETURN(Value answer,
+                        table_.Ask(part.side, part.days, Value::List(std::move(items)), limits));
     TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(answer)));
     return answer;
   }
 
-  // Sends the whole query.
+  // Returns what may take the result, if that is the answer to the client and nothing goes before
+  // it; else nullptr.
+  AnswerSink* Sink() const {
+    const ClientHandle* const client = context_.variables.request().client();
+    if (client != nullptr && !client->is_unused()) return nullptr;
+    return context_.budget.SinkFor(&query_);
+  }
+
+  // Sends the whole query. If its result is the answer to the client, the client gets it from there.
   absl::StatusOr<Term> Whole(const Part& part) {
-    TS_ASSIGN_OR_RETURN(Value answer, Send(part, prepared_, prepared_.conditions.size()));
+    TS_ASSIGN_OR_RETURN(Value answer, Send(part, prepared_, prepared_.conditions.size(), Sink()));
     return Term(std::move(answer));
   }
 
@@ -475,8 +487,9 @@ absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table) {
     all.source = NameNode(table.name());
     return EvaluateRemoteQuery(context, all, table);
   }
-  TS_ASSIGN_OR_RETURN(
-      Value rows, table.Ask(Side::kLast, {}, Value::Symbol(table.name()), context.budget.limits()));
+  Limits limits = context.budget.limits();
+  limits.sink = nullptr;
+  TS_ASSIGN_OR_RETURN(Value rows, table.Ask(Side::kLast, {}, Value::Symbol(table.name()), limits));
   TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(rows)));
   return Term(std::move(rows));
 }

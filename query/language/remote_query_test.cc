@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "query/columns/errors.h"
 #include "query/columns/remote_table.h"
+#include "query/language/client_handle.h"
 #include "query/query.h"
 #include "query/testing.h"
 
@@ -97,6 +98,7 @@ class Processes : public TestEnvironment {
 
   size_t asked() const { return asked_; }
   size_t rows_sent() const { return rows_sent_; }
+  size_t sinks() const { return sinks_; }  // Questions whose answer could have been forwarded.
 
  private:
   class Trade final : public RemoteTable {
@@ -116,6 +118,7 @@ class Processes : public TestEnvironment {
     absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
                               const Limits& limits) const override {
       ++of_.asked_;
+      of_.sinks_ += limits.sink != nullptr ? 1 : 0;
       TestEnvironment* process = &of_.last_;
       if (side == Side::kPast) process = &of_.past_[LeadingDays(0, days) == days.size() ? 0 : 1];
       std::vector<Value> request;
@@ -141,7 +144,7 @@ class Processes : public TestEnvironment {
   };
 
   TestEnvironment past_[2], last_;
-  size_t asked_ = 0, rows_sent_ = 0;
+  size_t asked_ = 0, rows_sent_ = 0, sinks_ = 0;
 };
 
 // One process that has all rows, and calls them `trade`.
@@ -357,6 +360,46 @@ TEST_F(RemoteQueryTest, AggregatesAreNotMadeOfRowsThatAreSent) {
     processes_.Ask(query);
     EXPECT_GE(processes_.asked() - asked, 4u) << query;
     EXPECT_LE(processes_.rows_sent() - before, 5u * (processes_.asked() - asked)) << query;
+  }
+}
+
+// Takes nothing.
+class Unwilling final : public AnswerSink {
+ public:
+  bool Begin(size_t) override { return false; }
+  void Add(std::span<const std::byte>, const std::shared_ptr<const void>&) override {}
+};
+
+TEST_F(RemoteQueryTest, OnlyTheAnswerItselfIsForwarded) {
+  const auto is_forwarded = [this](std::string_view query) {
+    Unwilling sink;
+    Limits limits;
+    limits.sink = &sink;
+    ClientFacts facts;
+    facts.handle = 7;
+    ClientHandle client(facts, /*awaits_answer=*/true);
+    const size_t before = processes_.sinks();
+    const absl::StatusOr<Value> answer =
+        EvaluateRequest(Value::String(query), processes_, limits, nullptr, &client);
+    EXPECT_TRUE(answer.ok()) << query << ": " << answer.status();
+    return processes_.sinks() - before;
+  };
+  for (const char* const query :
+       {"select from trade where date=2024.01.02", "select from trade",
+        "exec price from trade where date=2024.01.02,sym=`A",
+        "select max price by sym from trade where date in 2024.01.01 2024.01.02"}) {
+    EXPECT_EQ(is_forwarded(query), 1u) << query;
+  }
+  for (const char* const query :
+       {"t:select from trade where date=2024.01.02",
+        "count select from trade where date=2024.01.02",
+        "select from trade where date=2024.01.02;1", "{select from trade where date=2024.01.02}[]",
+        "value\"select from trade\"", "select from (select from trade where date=2024.01.02)",
+        "select from trade where date in 2024.01.02 2024.01.06",
+        "select max price by sym from trade where date in 2024.01.02 2024.01.06",
+        "select from trade where date=2024.01.06",  // Its process has no column `date`.
+        "select from trade where date=2024.01.02,{(neg .z.w)`first;x}1b", "trade"}) {
+    EXPECT_EQ(is_forwarded(query), 0u) << query;
   }
 }
 

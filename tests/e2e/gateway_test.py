@@ -103,6 +103,14 @@ class GatewayTest(stack.StackTest):
                 with self.assertRaises(kdb_ipc.QError) as by_gateway:
                     gateway.call(query)
                 self.assertEqual(str(by_rdb.exception), str(by_gateway.exception), query)
+            # A long answer is sent on while it arrives.
+            for query in ("til 3000000", "(til 500000;string til 300000)", "1000000#enlist `a`b!1 2"):
+                answers = []
+                for connection in (rdb, gateway):
+                    connection.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(query.encode())))
+                    answers.append(connection.receive())
+                self.assertGreater(len(answers[0][1]), 3_000_000)
+                self.assertTrue(answers[0] == answers[1], query)
             # Its client's variables stay in the gateway.
             gateway.call("n:3")
             self.assertEqual(rdb.call("select from trade where i<3"), gateway.call("select from trade where i<n"))
