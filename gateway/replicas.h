@@ -98,8 +98,8 @@ class Replicas {
   // Returns the answer to a request. `only_reads`: it may be evaluated twice. `may`: which replicas
   // may be asked; empty: all. Errors: kUnknown with the signal of an answer that is an error;
   // kUnavailable, which names each replica that was tried and why it failed; `stop`
-  // (kResourceExhausted) at the deadline or when it is cancelled. `limits.sink` may take the answer;
-  // after an error it may have a part of it.
+  // (kResourceExhausted) at the deadline or when it is cancelled. `limits.sink` may take the
+  // answer; after an error it may have a part of it.
   absl::StatusOr<Value> Ask(const Value& request, bool only_reads, const query::Limits& limits,
                             const std::vector<bool>& may = {});
 

@@ -26,7 +26,7 @@ class ForwardedAnswer {
   ForwardedAnswer(size_t bytes, std::function<void()> wake);
   ~ForwardedAnswer();  // Breaks the stream if bytes are missing.
 
-  // Takes what is to be sent. Call it once.
+  // Returns the stream that sends these bytes. Call it once.
   std::unique_ptr<wire::AnswerStream> MakeStream() const;
   void Add(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner);
 

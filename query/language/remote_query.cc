@@ -287,7 +287,8 @@ class RemoteQuery {
     return context_.budget.SinkFor(&query_);
   }
 
-  // Sends the whole query. If its result is the answer to the client, the client gets it from there.
+  // Sends the whole query. If its result is the answer to the client, the client may get it while
+  // it arrives.
   absl::StatusOr<Term> Whole(const Part& part) {
     TS_ASSIGN_OR_RETURN(Value answer, Send(part, prepared_, prepared_.conditions.size(), Sink()));
     return Term(std::move(answer));

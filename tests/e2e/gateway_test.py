@@ -123,7 +123,7 @@ class GatewayTest(stack.StackTest):
             self.publish(running, 100)
             self.wait_for_rows(running, 100)
             # Two days are in the hdb, and one is in the rdbs. When the third has ended, the hdb has all of them.
-            stack.wait_until(lambda: gateway.call("count date") == 3, 5, "three days")
+            stack.wait_until(lambda: gateway.call("count date") == 3, 30, "three days")
             before = {query: repr(gateway.call(query)) for query in self.dated()}
             stats = gateway.call(".gateway.stats[]")
             self.assertGreater(stats["parts"], 100)
@@ -152,7 +152,7 @@ class GatewayTest(stack.StackTest):
         total += 300
         self.wait_for_rows(running, 300)
         with running.connect("gateway") as gateway:
-            stack.wait_until(lambda: gateway.call("count date") == 1, 5, "the day")
+            stack.wait_until(lambda: gateway.call("count date") == 1, 30, "the day")
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -179,7 +179,7 @@ class GatewayTest(stack.StackTest):
                 ending = threading.Thread(target=self.end_day, args=(running,))
                 ending.start()
                 stack.wait_until(lambda: running.count("trade", "rdb2") == 0, 30, "the end of the day")
-                stack.wait_until(lambda: gateway.call("count date") == 2, 5, "the next day")
+                stack.wait_until(lambda: gateway.call("count date") == 2, 30, "the next day")
                 self.assertEqual(300, running.count("trade"), "it keeps the day until the hdb has it")
                 for _ in range(20):
                     self.assertEqual(0, gateway.call("count trade"), "not that of the ended day now and then")
@@ -200,7 +200,7 @@ class GatewayTest(stack.StackTest):
         queries = ["select n:count i, sum size, avg price by date,sym from trade where date>2024.01.01",
                    "select last bid by sym from quote", "count trade", "select from trade where sym=`A"]
         with running.connect("gateway") as gateway:
-            stack.wait_until(lambda: gateway.call("count date") == 2, 5, "both days")
+            stack.wait_until(lambda: gateway.call("count date") == 2, 30, "both days")
             right = {query: repr(gateway.call(query)) for query in queries}
         stop, wrong, took_ms = threading.Event(), [], []
 
@@ -324,13 +324,16 @@ class UrgentUsersTest(stack.StackTest):
                 "exec urgent from .gateway.replicas[] where side=`rdb")])
             stack.wait_until(lambda: desk.call("all `live=exec state from .gateway.replicas[] where side=`rdb"), 30,
                              "both rdbs")
-            before = desk.call(answers)
-            for _ in range(5):
-                desk.call("count trade")
-            self.assertEqual([before[0], before[1] + 5], desk.call(answers))
-            for _ in range(5):
-                other.call("count trade")
-            self.assertEqual([before[0] + 5, before[1] + 5], desk.call(answers))
+
+            def answered(client):
+                """Which rdbs answer five questions of the client, and how often."""
+                before = client.call(answers)
+                for _ in range(5):
+                    client.call("count trade")
+                return [after - had for after, had in zip(client.call(answers), before)]
+            # If the machine is busy, an rdb may be silent for a moment, and the other one is asked.
+            stack.wait_until(lambda: answered(desk) == [0, 5], 30, "the answers of the urgent users' rdb")
+            stack.wait_until(lambda: answered(other) == [5, 0], 30, "the answers of the other rdb")
 
 
 if __name__ == "__main__":
