@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "query/language/function.h"
@@ -95,5 +96,8 @@ struct Query {
   NodePtr source;
   std::vector<NodePtr> conditions;
 };
+
+// Returns the column that a name such as date.month is about.
+inline std::string_view BeforeDot(std::string_view name) { return name.substr(0, name.find('.')); }
 
 }  // namespace tickstack::query

@@ -13,8 +13,6 @@
 namespace tickstack::query {
 namespace {
 
-std::string_view BeforeDot(std::string_view name) { return name.substr(0, name.find('.')); }
-
 // The columns of a table that a condition names.
 struct MentionedColumns {
   bool partition = false;  // True if it names the partition column.

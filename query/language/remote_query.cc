@@ -12,7 +12,7 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/table_view.h"
-#include "query/kernels/filter.h"
+#include "query/language/chosen_days.h"
 #include "query/language/client_handle.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
@@ -68,45 +68,6 @@ void SetDate(Node& node, int32_t day) {
     if (child != nullptr) SetDate(*child, day);
   }
 }
-
-// ---- days
-
-struct ChosenDays {
-  size_t conditions = 0;  // Number of leading conditions on `date`.
-  std::vector<int32_t> past, last;
-};
-
-absl::StatusOr<ChosenDays> ChooseDays(Context& context, const Query& query,
-                                      const RemoteTable& table,
-                                      const std::vector<std::string>& columns) {
-  std::vector<int32_t> all;
-  const std::span<const int32_t> past = table.Days(Side::kPast), last = table.Days(Side::kLast);
-  std::ranges::merge(past, last, std::back_inserter(all));
-  ChosenDays chosen;
-  const TableView days = ViewOf({std::string(kDateColumn)},
-                                {Value::Vector(Type::kDate, std::span<const int32_t>(all))});
-  auto kept = std::make_shared<const RowSet>(RowSet::Range(0, all.size()));
-  for (const NodePtr& condition : query.conditions) {
-    const ColumnNames named = NamesIn(*condition, columns);
-    if (!named.are_columns_only() ||
-        named.columns != std::vector<std::string>{std::string(kDateColumn)}) {
-      break;
-    }
-    const Scope scope{&days, kept};
-    Context inner = context.Inside(scope);
-    TS_ASSIGN_OR_RETURN(const Value flags, EvaluateToValue(inner, *condition));
-    TS_ASSIGN_OR_RETURN(RowSet passed, Keep(*kept, flags));
-    kept = std::make_shared<const RowSet>(std::move(passed));
-    ++chosen.conditions;
-  }
-  for (const uint32_t row : kept->ToVector()) {
-    const bool is_past = std::ranges::binary_search(past, all[row]);
-    (is_past ? chosen.past : chosen.last).push_back(all[row]);
-  }
-  return chosen;
-}
-
-// ---- the query
 
 class RemoteQuery {
  public:

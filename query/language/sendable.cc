@@ -16,8 +16,6 @@
 namespace tickstack::query {
 namespace {
 
-std::string_view BeforeDot(std::string_view name) { return name.substr(0, name.find('.')); }
-
 bool IsOneOf(std::span<const std::string> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
