@@ -159,8 +159,8 @@ class Asker::Question {
   const Value& request_;
   const bool only_reads_;
   const query::Limits& limits_;
-  std::deque<Client> clients_;     // As the replicas see it.
-  std::optional<size_t> begun_{};  // The replica whose answer it is getting.
+  std::deque<Client> clients_;     // The client, for each replica that was asked.
+  std::optional<size_t> begun_{};  // The replica whose answer the client is getting.
   std::vector<bool> tried_;
   std::vector<size_t> waiting_;  // Replicas that have the question, the first one first.
   bool may_hedge_;

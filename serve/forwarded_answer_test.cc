@@ -96,12 +96,14 @@ class OtherProcess final : public query::Environment {
                                                    const query::Limits& limits,
                                                    const query::KeptNames*) override {
     AnswerSink* const sink = limits.sink;
-    if (request.text() != "big" && request.text() != "cut") return std::nullopt;
+    if (request.text() != "big" && request.text() != "cut" && request.text() != "cut, again") {
+      return std::nullopt;
+    }
     if (sink == nullptr || !sink->Begin(message_.size())) return answer();
     ++begun;
     std::mt19937_64 random(++seed_);
     std::span<const std::byte> left = message_.span();
-    if (request.text() == "cut") left = left.first(left.size() / 2);
+    if (request.text() != "big") left = left.first(left.size() / 2);
     while (!left.empty()) {
       const size_t n = std::min<size_t>(left.size(), 1 + random() % 300'000);
       const auto piece = std::make_shared<ByteBuffer>();
@@ -109,6 +111,9 @@ class OtherProcess final : public query::Environment {
       sink->Add(piece->span(), piece);
       left = left.subspan(n);
       if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 500));
+    }
+    if (request.text() == "cut, again") {
+      EXPECT_FALSE(sink->Begin(message_.size())) << "the client has a part of another answer";
     }
     return Value();
   }
@@ -192,6 +197,7 @@ TEST_F(ForwardingTest, AnswersArriveWholeAndInOrder) {
 
 TEST_F(ForwardingTest, AnAnswerThatEndsEarlyEndsTheConnection) {
   Start({});
+  EXPECT_TRUE(absl::IsUnavailable(Ask({"cut, again"})[0].status()));
   const auto answers = Ask({"1+1", "cut", "2+2"});
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_TRUE(answers[0].ok());

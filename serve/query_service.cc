@@ -303,6 +303,8 @@ class QueryService::Forwarder final : public AnswerSink {
   bool has_begun() const { return answer_.has_value(); }
 
   bool Begin(size_t bytes) override {
+    // After an answer that ended early, another process may be asked.
+    if (has_begun()) return false;
     const wire::AnswerForm& form = request_.client->form;
     // Whatever needs the value, or another form of it, is made from the whole answer.
     if (!request_.ticket || form.compress || form.error_positions || bytes > INT32_MAX)
