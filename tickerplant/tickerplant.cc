@@ -326,7 +326,9 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
 }
 
 StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
-  if (staged_.empty() || staged_.back().feed() != feed) {
+  // A block that was offered to the gate does not change any more.
+  const bool is_offered = !offered_ns_.empty() && offered_ns_.size() == staged_.size();
+  if (staged_.empty() || staged_.back().feed() != feed || is_offered) {
     staged_.push_back(std::exchange(spare_, {}));
     staged_.back().Reset(feed, options_.schemas.size());
   }
@@ -335,25 +337,54 @@ StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
 
 // ---- logging and publishing
 
+// Valid until the next call.
+wire::TplogBlock Tickerplant::LogBlockOf(const StagedBlock& block, int64_t time_ns) {
+  block_rows_.clear();
+  for (size_t table = 0; table < options_.schemas.size(); ++table) {
+    if (block.rows_of(table) > 0) {
+      block_rows_.push_back(
+          {options_.schemas[table].table, static_cast<uint32_t>(block.rows_of(table))});
+    }
+  }
+  return {.segments = block.segments(),
+          .messages = block.messages(),
+          .time_ns = time_ns,
+          .feed = block.feed(),
+          .rows = block_rows_};
+}
+
+// Offers the staged blocks that the gate does not have yet.
+absl::Status Tickerplant::OfferStaged() {
+  if (offered_ns_.empty()) offered_seq_ = logged_seq();
+  while (offered_ns_.size() < staged_.size()) {
+    const StagedBlock& block = staged_[offered_ns_.size()];
+    const int64_t now_ns = clock_->NowNs();
+    TS_RETURN_IF_ERROR(gate_->Offer({date_, offered_seq_}, LogBlockOf(block, now_ns)));
+    offered_seq_ += block.messages();
+    offered_ns_.push_back(now_ns);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Tickerplant::Commit() {
-  std::vector<wire::TplogBlock::Rows> rows;
+  if (gate_ != nullptr) TS_RETURN_IF_ERROR(OfferStaged());
   while (!staged_.empty()) {
     StagedBlock& block = staged_.front();
-    rows.clear();
-    for (size_t table = 0; table < options_.schemas.size(); ++table) {
-      if (block.rows_of(table) > 0) {
-        rows.push_back(
-            {options_.schemas[table].table, static_cast<uint32_t>(block.rows_of(table))});
-      }
+    int64_t time_ns = 0;
+    if (gate_ == nullptr) {
+      time_ns = clock_->NowNs();
+    } else {
+      if (!gate_->IsAcknowledged({date_, logged_seq() + block.messages()})) break;
+      time_ns = offered_ns_.front();
     }
-    const absl::Status status = log_->Append({.segments = block.segments(),
-                                              .messages = block.messages(),
-                                              .time_ns = clock_->NowNs(),
-                                              .feed = block.feed(),
-                                              .rows = rows});
-    if (!status.ok()) {
+    if (absl::Status status = log_->Append(LogBlockOf(block, time_ns)); !status.ok()) {
       ++counters_.log_retries;
       return status;
+    }
+    upds_logged_ += block.messages();
+    if (gate_ != nullptr) {
+      offered_ns_.pop_front();
+      gate_->OnLogged({date_, logged_seq()});
     }
     activity_.OnLogged(block, clock_->MonotonicNs());
     for (size_t i = 0; i < block.messages(); ++i) {
@@ -530,6 +561,7 @@ absl::Status Tickerplant::MayEndDay() const {
 absl::Status Tickerplant::EndDay() {
   TS_RETURN_IF_ERROR(MayEndDay());
   TS_RETURN_IF_ERROR(Commit());
+  if (has_staged()) return absl::UnavailableError("day: rows wait for standbys");
   return RollTo(date_ + 1);
 }
 
@@ -538,6 +570,7 @@ absl::Status Tickerplant::EndDayTo(int32_t next) {
     return FailedPrecondition("day: {} does not follow {}", FormatDate(next), FormatDate(date_));
   }
   TS_RETURN_IF_ERROR(Commit());
+  if (has_staged()) return absl::UnavailableError("day: rows wait for standbys");
   return RollTo(next);
 }
 

@@ -10,6 +10,7 @@
 //
 // Threads: one owner.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,6 +28,7 @@
 #include "table/schema.h"
 #include "tickerplant/activity.h"
 #include "tickerplant/catch_up.h"
+#include "tickerplant/commit_gate.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/ended_logs.h"
 #include "tickerplant/publication.h"
@@ -112,8 +114,14 @@ class Tickerplant {
   bool has_staged() const { return !staged_.empty(); }
   // Logs all staged rows, in one write per source, and passes them to the publisher.
   // kResourceExhausted if the disk is full: everything stays staged, so call it again. Any other
-  // error is final.
+  // error is final. With a gate, offers it all staged rows, and logs those that are acknowledged.
   absl::Status Commit();
+  // Asks `gate` from now on before rows are logged; nullptr: logs them immediately. It must outlive
+  // the gate's use here.
+  void set_gate(CommitGate* gate) { gate_ = gate; }
+  // Upds that were staged and, of them, upds that were logged, since this was opened.
+  uint64_t upds_staged() const { return counters_.upds; }
+  uint64_t upds_logged() const { return upds_logged_; }
   // Publishes everything that is logged.
   void Publish();
 
@@ -152,6 +160,8 @@ class Tickerplant {
   absl::StatusOr<bool> RollIfDue();
   // True if RollIfDue would end the day now.
   bool IsRollDue();
+  // The day that follows if the day ends now: today by the clock, or the next one.
+  int32_t NextDay() const { return std::max(day_.DateAt(clock_->NowNs()), date_ + 1); }
   // Returns for how long the day has been over without having ended; 0 if it is not over.
   int64_t OverdueNs() const;
   // Ends the day now, and begins the day `next`. For a tickerplant that follows an upstream. After
@@ -219,6 +229,8 @@ class Tickerplant {
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
   absl::Status RollTo(int32_t date);
+  wire::TplogBlock LogBlockOf(const StagedBlock& block, int64_t time_ns);
+  absl::Status OfferStaged();
   size_t LiveQueueBytes() const;
   bool FindSlow();
   bool IsDueForThoseBehind() const;
@@ -242,6 +254,12 @@ class Tickerplant {
   size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;
+  CommitGate* gate_ = nullptr;
+  // Times of the first blocks of staged_, which were offered to the gate: they do not change.
+  std::deque<int64_t> offered_ns_;
+  uint64_t offered_seq_ = 0;  // The log's messages once all offered blocks are logged.
+  std::vector<wire::TplogBlock::Rows> block_rows_;  // Scratch of LogBlockOf.
+  uint64_t upds_logged_ = 0;
   NameMap<wire::TableRows> feed_rows_;  // Logged and staged.
   int32_t date_ = 0;
   int64_t next_roll_ns_ = 0;

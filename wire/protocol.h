@@ -43,7 +43,13 @@ inline constexpr std::string_view kCloser = ".u.closer";
 inline constexpr std::string_view kClosing = ".u.closing";
 inline constexpr std::string_view kClosed = ".u.closed";
 
-// Values and functions that describe the tickerplant. All but the last three are kdb+tick's.
+// Blocks of the log, from a leading tickerplant to its standbys.
+inline constexpr std::string_view kReplicate = ".u.replicate";
+inline constexpr std::string_view kReplicaBlock = ".u.block";
+inline constexpr std::string_view kReplicaAcked = ".u.acked";
+inline constexpr std::string_view kReplicaNextDay = ".u.nextday";
+
+// Values and functions that describe the tickerplant. All but the last four are kdb+tick's.
 inline constexpr std::string_view kPublishedCount = ".u.i";
 inline constexpr std::string_view kLoggedCount = ".u.j";
 inline constexpr std::string_view kLogPath = ".u.L";
@@ -54,6 +60,7 @@ inline constexpr std::string_view kTables = ".u.t";
 inline constexpr std::string_view kStats = ".u.stats";
 inline constexpr std::string_view kActivity = ".u.activity";
 inline constexpr std::string_view kUpstream = ".u.upstream";
+inline constexpr std::string_view kReplica = ".u.replica";
 
 // True if `verb` publishes rows to a subscriber.
 constexpr bool IsUpd(std::string_view verb) { return verb == kUpd || verb == kFeedUpd; }

@@ -1,0 +1,26 @@
+#pragma once
+
+// What must happen between staging a block and logging it: with standby tickerplants, that each
+// standby in the in-sync set has the block in its log (standbys.h).
+//
+// Threads: the tickerplant's.
+
+#include "absl/status/status.h"
+#include "tickerplant/replication_messages.h"
+#include "wire/tplog_writer.h"
+
+namespace tickstack::tickerplant {
+
+class CommitGate {
+ public:
+  virtual ~CommitGate() = default;
+  // Takes a block that will be logged at `at`, in the order of the log. Each block is offered once,
+  // and is logged later with the same contents. An error is final.
+  virtual absl::Status Offer(ReplicaPlace at, const wire::TplogBlock& block) = 0;
+  // True if everything that was offered up to `place` may be logged. Stays true.
+  virtual bool IsAcknowledged(ReplicaPlace place) const = 0;
+  // Records that everything up to `place` is logged.
+  virtual void OnLogged(ReplicaPlace place) = 0;
+};
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,27 @@
+#pragma once
+
+// The standbys that may become the leader: those that have every row that a feed was told is
+// logged. The set is kept outside of the members (election.h), so that whoever leads next is one of
+// them.
+//
+// Threads: one owner.
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace tickstack::tickerplant {
+
+using MemberNames = std::set<std::string, std::less<>>;
+
+class InSyncSet {
+ public:
+  virtual ~InSyncSet() = default;
+  // Replaces the set, without the leader's own name. Calls `done` later: OK if `members` are the set
+  // from now on. After an error the set may be the old one or the new one. One write at a time.
+  virtual void Write(const MemberNames& members, std::function<void(absl::Status)> done) = 0;
+};
+
+}  // namespace tickstack::tickerplant

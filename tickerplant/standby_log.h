@@ -1,0 +1,95 @@
+#pragma once
+
+// The logs of a standby: it appends the blocks of the leader exactly, so that its log has the same
+// bytes as the leader's, and so has the index.
+//
+// A standby may have a tail that never became part of the leader's log: blocks that were sent to
+// it, but not acknowledged by all before that leader died. Ends() gives the places from which the
+// leader chooses the last common one, and CutTo cuts the rest off, into a file beside the log.
+//
+// Threads: one owner. The logs of ended days are made durable in the background.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/name_map.h"
+#include "tickerplant/ended_logs.h"
+#include "tickerplant/replication_messages.h"
+#include "wire/tplog_blocks.h"
+#include "wire/tplog_writer.h"
+
+namespace tickstack::tickerplant {
+
+struct StandbyLogOptions {
+  std::string directory;
+  std::string log_name = "sym";
+  wire::TplogOptions log = {};
+};
+
+class StandbyLog {
+ public:
+  // A leader has fewer blocks than this in flight, so the common place is among as many ends.
+  static constexpr size_t kEndsMax = kReplicaEndsMax;
+
+  // Opens the newest log of the directory, if it has one, and repairs its tail. Errors: those of
+  // TplogWriter::Open and TplogBlocks; kUnavailable if another process has the log. Cost: reads the
+  // index twice.
+  static absl::StatusOr<std::unique_ptr<StandbyLog>> Open(StandbyLogOptions options);
+
+  bool has_log() const { return log_ != nullptr; }
+  // The end of the newest log; {kNullInt, 0} without one.
+  ReplicaPlace place() const;
+  std::string path() const { return log_ == nullptr ? std::string() : log_->path(); }
+  // The ends of the last blocks of the newest log, ascending. The last one is place().
+  std::vector<wire::LogEnd> Ends() const { return {ends_.begin(), ends_.end()}; }
+
+  // Begins the log of `date`, which begins with these rows by feed. It is the first log, or there is
+  // one of this day without messages: if that begins with other rows, it is made anew.
+  // kFailedPrecondition if there is any other log.
+  absl::Status Begin(int32_t date, NameMap<wire::TableRows> carried);
+  // Cuts the newest log after message `seq`. Errors: those of CutTplog and of Open; then there is
+  // no log, and this must be opened again. Cost: reads the index.
+  absl::Status CutTo(uint64_t seq);
+  // Removes the newest log, which must have no messages: its day begins anew. The day before it is
+  // the newest again, and has not ended. kFailedPrecondition if the log has messages, or is the
+  // only one.
+  absl::Status DropEmptyDay();
+
+  // Appends a block exactly. kFailedPrecondition if it does not follow the last one;
+  // kResourceExhausted if the disk is full, after which the same block may be appended again. Other
+  // errors are final: this must be opened again.
+  absl::Status Append(const ReplicaBlock& block);
+  // Ends the day as the leader does, and begins `next`. kFailedPrecondition if `day` is not this
+  // day, or not before `next`. Other errors, those of Open, are final: this must be opened again,
+  // and the old day continues.
+  absl::Status EndDay(const ReplicaNextDay& day);
+
+  // Closes the logs, and waits until those of ended days are durable. Nothing can be appended then.
+  absl::Status Close();
+
+ private:
+  explicit StandbyLog(StandbyLogOptions options) : options_(std::move(options)) {}
+  std::string LogPath(int32_t date) const;
+  absl::StatusOr<std::optional<int32_t>> NewestDay(int32_t before = INT32_MAX) const;
+  absl::Status OpenNewest();
+  absl::Status OpenDay(int32_t date, NameMap<wire::TableRows> carried);
+  absl::Status RemoveEmptyLog();
+  absl::Status ReadEnds();
+  void NoteEnd(const wire::LogEnd& end);
+
+  const StandbyLogOptions options_;
+  EndedLogs ended_logs_;
+  std::unique_ptr<wire::TplogWriter> log_;  // nullptr: there is none, or it is closed.
+  int32_t date_ = 0;
+  // Follows what is appended, for the digests.
+  std::unique_ptr<wire::TplogBlocks> blocks_;
+  std::deque<wire::LogEnd> ends_;
+};
+
+}  // namespace tickstack::tickerplant

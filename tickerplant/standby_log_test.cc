@@ -1,0 +1,242 @@
+#include "tickerplant/standby_log.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <random>
+
+#include "base/logging.h"
+#include "base/time.h"
+#include "wire/tplog_for_test.h"
+#include "wire/tplog_state.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int32_t kDay = 7373;  // 2020.03.09.
+
+// A leader's log, and a standby that gets its blocks by messages.
+class StandbyLogTest : public wire::TplogTest {
+ protected:
+  StandbyLogTest() { InitLogging("test", LogLevel::kOff); }
+
+  std::string PathOf(std::string_view member, int32_t day = kDay) const {
+    return fmt::format("{}/{}/sym{}", directory_, member, FormatDate(day));
+  }
+  std::unique_ptr<wire::TplogWriter> Leader(int32_t day = kDay,
+                                            NameMap<wire::TableRows> carried = {}) {
+    wire::TplogOptions options;
+    options.carried_progress = std::move(carried);
+    return wire::TplogWriter::Open(PathOf("leader", day), options).value();
+  }
+  absl::StatusOr<std::unique_ptr<StandbyLog>> Standby() {
+    return StandbyLog::Open({.directory = directory_ + "/standby"});
+  }
+
+  // Logs a block of trades at the leader, and returns its message.
+  Value Log(wire::TplogWriter& log, std::string_view feed, int rows, int64_t time_ns) {
+    const ByteBuffer body = wire::UpdMessage("trade", rows, static_cast<int64_t>(number_++));
+    const std::span<const std::byte> segment = body;
+    const wire::TplogBlock::Rows counted{"trade", static_cast<uint32_t>(rows)};
+    const wire::TplogBlock block{{&segment, 1}, 1, time_ns, feed, {&counted, 1}};
+    const ByteBuffer message = EncodeReplicaBlock(1, {kDay, log.totals().messages}, block).value();
+    EXPECT_TRUE(log.Append(block).ok());
+    return wire::Decode(message.span().subspan(wire::kHeaderBytes)).value();
+  }
+  static absl::Status Append(StandbyLog& standby, const Value& message) {
+    const absl::StatusOr<ReplicaBlock> block = ParseReplicaBlock(message);
+    if (!block.ok()) return block.status();
+    return standby.Append(*block);
+  }
+  void ExpectSameLogs(int32_t day = kDay) {
+    EXPECT_EQ(Content(PathOf("leader", day)), Content(PathOf("standby", day)));
+    EXPECT_EQ(Content(wire::TplogIndexPath(PathOf("leader", day))),
+              Content(wire::TplogIndexPath(PathOf("standby", day))));
+  }
+
+  uint64_t number_ = 0;
+};
+
+TEST_F(StandbyLogTest, HasTheSameLogAndIndexAsTheLeader) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  EXPECT_FALSE(standby->has_log());
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(Append(*standby, Log(*leader, i % 3 == 0 ? "" : "nyse", 1 + i, i)).ok());
+  }
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 20}));
+  ExpectSameLogs();
+}
+
+TEST_F(StandbyLogTest, BeginsWithTheRowsOfFeedsOfTheDayBefore) {
+  const NameMap<wire::TableRows> carried = {{"nyse", {{"trade", 7}, {"quote", 70}}}};
+  auto leader = Leader(kDay, carried);
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, carried).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 3, 1)).ok());
+  ExpectSameLogs();
+}
+
+TEST_F(StandbyLogTest, EndsTheDayAsTheLeaderDoes) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 3, 1)).ok());
+  ASSERT_TRUE(standby->EndDay({1, kDay, kDay + 3}).ok());
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay + 3, 0}));
+  auto next = Leader(kDay + 3, leader->totals().feed_rows);
+  ExpectSameLogs(kDay);
+  ExpectSameLogs(kDay + 3);
+  EXPECT_TRUE(wire::ReadTplogState(PathOf("standby"))->ended);
+  EXPECT_FALSE(standby->EndDay({1, kDay, kDay + 4}).ok());
+  EXPECT_FALSE(standby->EndDay({1, kDay + 3, kDay + 3}).ok());
+}
+
+TEST_F(StandbyLogTest, RefusesABlockThatDoesNotFollow) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  const Value first = Log(*leader, "", 1, 1), second = Log(*leader, "", 1, 2);
+  EXPECT_THAT(Append(*standby, second).ToString(), HasSubstr("does not follow message 0"));
+  EXPECT_TRUE(Append(*standby, first).ok());
+  EXPECT_FALSE(Append(*standby, first).ok());
+  EXPECT_TRUE(Append(*standby, second).ok());
+  ExpectSameLogs();
+}
+
+// Goal: a standby that is killed, and whose tail is cut to any earlier block, continues to the same
+// bytes. Method: cut to each end in turn, and append the rest again.
+TEST_F(StandbyLogTest, ContinuesFromAnyBlockThatItIsCutTo) {
+  auto leader = Leader();
+  std::vector<Value> messages;
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    for (int i = 0; i < 12; ++i) {
+      messages.push_back(Log(*leader, i % 4 == 3 ? fmt::format("feed{}", i) : "", 2, i));
+      ASSERT_TRUE(Append(*standby, messages.back()).ok());
+    }
+  }
+  for (size_t cut = 0; cut <= messages.size(); ++cut) {
+    SCOPED_TRACE(cut);
+    auto standby = *Standby();
+    ASSERT_EQ(standby->place(), (ReplicaPlace{kDay, messages.size()}));
+    ASSERT_TRUE(standby->CutTo(cut).ok());
+    EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, cut}));
+    EXPECT_EQ(standby->Ends().size(), cut + 1);
+    for (size_t i = cut; i < messages.size(); ++i) {
+      ASSERT_TRUE(Append(*standby, messages[i]).ok());
+    }
+    ExpectSameLogs();
+  }
+  // What was cut is kept: a file for each cut that removed something.
+  size_t kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/standby")) {
+    if (entry.path().string().find(".cut-") != std::string::npos) ++kept;
+  }
+  EXPECT_EQ(kept, messages.size());
+}
+
+TEST_F(StandbyLogTest, CutsOnlyWhereABlockEnds) {
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  EXPECT_EQ(standby->CutTo(1).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(StandbyLogTest, EndsTellALogFromAnotherOfTheSameLength) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  const Value first = Log(*leader, "nyse", 1, 1);
+  ASSERT_TRUE(Append(*standby, first).ok());
+  // The second block differs in its time only.
+  Value second = Log(*leader, "nyse", 1, 2);
+  second.mutable_items()[4] = Value::Timestamp(3);
+  ASSERT_TRUE(Append(*standby, second).ok());
+  const auto blocks = *wire::TplogBlocks::Open(PathOf("leader"));
+  const std::vector<wire::LogEnd> ends = standby->Ends();
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(ends[0], blocks->end());
+  ASSERT_TRUE(blocks->Next()->has_value());
+  EXPECT_EQ(ends[1], blocks->end());
+  ASSERT_TRUE(blocks->Next()->has_value());
+  EXPECT_EQ(ends[2].seq, blocks->end().seq);
+  EXPECT_NE(ends[2].digest, blocks->end().digest);
+}
+
+TEST_F(StandbyLogTest, DropsADayThatTheLeaderHasNotBegun) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 1)).ok());
+  EXPECT_FALSE(standby->DropEmptyDay().ok());
+  ASSERT_TRUE(standby->EndDay({1, kDay, kDay + 1}).ok());
+  ASSERT_TRUE(standby->DropEmptyDay().ok());
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 1}));
+  EXPECT_FALSE(wire::ReadTplogState(PathOf("standby"))->ended);
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 2)).ok());
+  ExpectSameLogs();
+}
+
+TEST_F(StandbyLogTest, BeginsAnEmptyLogAnewIfTheLeadersBeginsWithOtherRows) {
+  const NameMap<wire::TableRows> carried = {{"nyse", {{"trade", 7}}}};
+  auto leader = Leader(kDay, carried);
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  }
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, carried).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 3, 1)).ok());
+  ExpectSameLogs();
+  EXPECT_FALSE(standby->Begin(kDay, carried).ok());
+}
+
+// Goal: no bytes from the network pass for a block. Method: flip each bit of a message in turn; it
+// is refused, or it is parsed to something that differs from the block in a field only.
+TEST_F(StandbyLogTest, RefusesDamagedMessagesByName) {
+  const ByteBuffer body = wire::UpdMessage("trade", 2);
+  const std::span<const std::byte> segment = body;
+  const wire::TplogBlock::Rows counted{"trade", 2};
+  ByteBuffer message =
+      EncodeReplicaBlock(1, {kDay, 5}, {{&segment, 1}, 1, 17, "nyse", {&counted, 1}}).value();
+  for (size_t bit = wire::kHeaderBytes * 8; bit < message.size() * 8; ++bit) {
+    const std::byte mask{static_cast<uint8_t>(1u << (bit % 8))};
+    message.data()[bit / 8] ^= mask;
+    const absl::StatusOr<Value> value = wire::Decode(message.span().subspan(wire::kHeaderBytes));
+    if (value.ok()) {
+      const absl::StatusOr<ReplicaBlock> block = ParseReplicaBlock(*value);
+      if (block.ok()) {
+        EXPECT_EQ(AsText(block->bytes), AsText(body));
+      }
+      (void)ParseNextDay(*value);
+      (void)ParseStart(*value);
+    }
+    message.data()[bit / 8] ^= mask;
+  }
+}
+
+TEST_F(StandbyLogTest, MessagesKeepWhatTheySay) {
+  const ReplicaRequest request{"b", 3, kDay, {{0, 1}, {5, UINT64_MAX}}};
+  const Value said = RequestMessage(request);
+  const auto parsed = ParseRequest(std::span(said.items()).subspan(1));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->name, "b");
+  EXPECT_EQ(parsed->ends, request.ends);
+  const ReplicaStart start{4, {kDay, 9}, {{"nyse", {{"trade", 7}, {"quote", 8}}}}};
+  const auto answered = ParseStart(StartAnswer(start));
+  ASSERT_TRUE(answered.ok()) << answered.status();
+  EXPECT_EQ(answered->place, start.place);
+  EXPECT_EQ(answered->carried, start.carried);
+  const Value ack = AckMessage({4, {kDay, 9}});
+  EXPECT_EQ(ParseAck(std::span(ack.items()).subspan(1))->place, start.place);
+  EXPECT_FALSE(ParseAck({}).ok());
+  EXPECT_FALSE(ParseRequest({}).ok());
+  EXPECT_FALSE(ParseStart(Value()).ok());
+}
+
+}  // namespace
+}  // namespace tickstack::tickerplant

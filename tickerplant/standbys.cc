@@ -1,0 +1,379 @@
+#include "tickerplant/standbys.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/protocol.h"
+
+namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+
+Standbys::Standbys(StandbysOptions options, const Tickerplant* plant, InSyncSet* in_sync,
+                   const Clock* clock, std::function<void()> on_progress,
+                   std::function<void(absl::Status)> on_fenced)
+    : options_(std::move(options)),
+      plant_(plant),
+      set_(in_sync),
+      clock_(clock),
+      on_progress_(std::move(on_progress)),
+      on_fenced_(std::move(on_fenced)),
+      began_ns_(clock->MonotonicNs()),
+      began_at_(logged()),
+      in_sync_(options_.in_sync) {}
+
+Standbys::~Standbys() = default;
+
+const Standbys::Member* Standbys::Find(std::string_view name) const {
+  const auto found = std::ranges::find_if(members_, [&](const auto& m) { return m->name == name; });
+  return found == members_.end() ? nullptr : found->get();
+}
+Standbys::Member* Standbys::Find(std::string_view name) {
+  return const_cast<Member*>(std::as_const(*this).Find(name));
+}
+Standbys::Member* Standbys::FindConnection(uint64_t connection) {
+  const auto found =
+      std::ranges::find_if(members_, [&](const auto& m) { return m->connection == connection; });
+  return found == members_.end() ? nullptr : found->get();
+}
+
+bool Standbys::IsRequired(std::string_view name) const {
+  return in_sync_.contains(name) || maybe_.contains(name);
+}
+
+ReplicaPlace Standbys::logged() const { return {plant_->date(), plant_->logged_seq()}; }
+
+// ---- standbys that join
+
+absl::StatusOr<ReplicaStart> Standbys::Join(const ReplicaRequest& request, uint64_t connection,
+                                            std::unique_ptr<Outlet> outlet) {
+  if (request.epoch > options_.epoch) {
+    const absl::Status fenced =
+        FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}", request.name,
+                           request.epoch, options_.epoch);
+    on_fenced_(fenced);
+    return fenced;
+  }
+  if (request.name == options_.name) {
+    return FailedPrecondition("name: {} is the leader's own name", request.name);
+  }
+  if (Member* const before = Find(request.name); before != nullptr) {
+    Drop(*before, FailedPrecondition("{} has joined on another connection", request.name));
+  }
+  if (members_.size() >= kMembersMax) {
+    return ResourceExhausted("limit: {} standbys have joined", members_.size());
+  }
+  auto member = std::make_unique<Member>();
+  TS_ASSIGN_OR_RETURN(ReplicaStart start, PlaceOf(request, *member));
+  start.epoch = options_.epoch;
+  // It has to drop its newest day, and asks again.
+  if (request.date != kNullInt && start.place.date < request.date) return start;
+  member->name = request.name;
+  member->connection = connection;
+  member->outlet = std::move(outlet);
+  member->sent = start.place;
+  member->heard_ns = clock_->MonotonicNs();
+  LogInfo("standby joins name={} host={} date={} seq={} from={}", member->name,
+          member->outlet->name(), FormatDate(start.place.date), start.place.seq,
+          request.ends.empty() ? 0 : request.ends.back().seq);
+  members_.push_back(std::move(member));
+  return start;
+}
+
+// Returns the last place that the standby's log has in common with the leader's.
+absl::StatusOr<ReplicaStart> Standbys::PlaceOf(const ReplicaRequest& request, Member& member) {
+  const bool has_log = request.date != kNullInt;
+  const bool is_empty = request.ends.empty() || request.ends.back().seq == 0;
+  const int32_t date = has_log ? request.date : plant_->date();
+  // A day that no leader has begun: the standby drops it.
+  if (date > plant_->date() && is_empty) return ReplicaStart{0, {plant_->date(), 0}, {}};
+  const absl::StatusOr<Tickerplant::DayLog> day = plant_->LogOf(date);
+  if (!day.ok()) {
+    return FailedPrecondition(
+        "log: the leader has no log of {}, the standby's newest day: move the standby's logs away",
+        FormatDate(date));
+  }
+  TS_ASSIGN_OR_RETURN(member.blocks, wire::TplogBlocks::Open(day->log.path));
+  ReplicaStart start{0, {date, 0}, member.blocks->carried()};
+  if (is_empty) return start;
+  bool found = false;
+  for (const wire::LogEnd& end : request.ends) {
+    while (member.blocks->end().seq < end.seq) {
+      TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> block, member.blocks->Next());
+      if (!block) break;
+    }
+    if (member.blocks->end() != end) {
+      if (member.blocks->end().seq < end.seq) break;
+      continue;
+    }
+    start.place.seq = end.seq;
+    found = true;
+  }
+  if (!found) {
+    return FailedPrecondition(
+        "log: the standby's log of {} differs from the leader's before message {}: move it away to "
+        "copy the day again",
+        FormatDate(date), request.ends.front().seq);
+  }
+  if (member.blocks->end().seq != start.place.seq) member.blocks = nullptr;
+  return start;
+}
+
+absl::Status Standbys::OnAck(uint64_t connection, const ReplicaAck& ack) {
+  Member* const member = FindConnection(connection);
+  if (member == nullptr)
+    return InvalidArgument("{}: this connection is no standby's", protocol::kReplicaAcked);
+  if (ack.epoch > options_.epoch) {
+    on_fenced_(FailedPrecondition("epoch: standby {} follows leader {}, this one is {}",
+                                  member->name, ack.epoch, options_.epoch));
+    return absl::OkStatus();
+  }
+  const bool fits = ack.epoch == options_.epoch && ack.place <= member->sent &&
+                    (member->started ? ack.place >= member->acked : ack.place == member->sent);
+  if (!fits) {
+    return InvalidArgument("{}: message {} of {} was not sent to {}", protocol::kReplicaAcked,
+                           ack.place.seq, FormatDate(ack.place.date), member->name);
+  }
+  member->started = true;
+  member->acked = ack.place;
+  member->heard_ns = clock_->MonotonicNs();
+  while (!member->unacked.empty() && member->unacked.front().end <= ack.place) {
+    member->unacked_bytes -= member->unacked.front().bytes;
+    member->unacked.pop_front();
+  }
+  if (!member->live) Feed(*member);
+  on_progress_();
+  return absl::OkStatus();
+}
+
+void Standbys::OnConnectionGone(uint64_t connection) {
+  std::erase_if(dropped_, [&](const auto& m) { return m->connection == connection; });
+  const auto found =
+      std::ranges::find_if(members_, [&](const auto& m) { return m->connection == connection; });
+  if (found == members_.end()) return;
+  LogWarn("standby lost name={} date={} seq={}", (*found)->name, FormatDate((*found)->acked.date),
+          (*found)->acked.seq);
+  members_.erase(found);
+  UpdateInSync();
+}
+
+// Its connection ends from the loop, so its outlet stays until then.
+void Standbys::Drop(Member& member, const absl::Status& why) {
+  LogWarn("standby dropped name={} date={} seq={} reason=\"{}\"", member.name,
+          FormatDate(member.acked.date), member.acked.seq, Message(why));
+  member.outlet->Close(why);
+  const auto found =
+      std::ranges::find_if(members_, [&](const auto& m) { return m.get() == &member; });
+  dropped_.push_back(std::move(*found));
+  members_.erase(found);
+}
+
+// ---- blocks
+
+void Standbys::Send(Member& member, ReplicaPlace end,
+                    const std::shared_ptr<const ByteBuffer>& message) {
+  if (member.unacked.empty()) member.heard_ns = clock_->MonotonicNs();
+  const wire::Segment segment{message->span(), message};
+  member.outlet->Queue({&segment, 1});
+  member.sent = end;
+  member.unacked.push_back({end, message->size()});
+  member.unacked_bytes += message->size();
+}
+
+void Standbys::SendToLive(InFlight block) {
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (!member->live) continue;
+    // Only standbys that are required hold the leader back; any other gets the block from the log.
+    if (!IsRequired(member->name) && member->unacked_bytes > kWindowBytes) {
+      member->live = false;
+      continue;
+    }
+    Send(*member, block.end, block.message);
+    member->outlet->Flush();
+  }
+  in_flight_bytes_ += block.message->size();
+  in_flight_.push_back(std::move(block));
+}
+
+absl::Status Standbys::Offer(ReplicaPlace at, const wire::TplogBlock& block) {
+  TS_ASSIGN_OR_RETURN(ByteBuffer message, EncodeReplicaBlock(options_.epoch, at, block));
+  SendToLive({at,
+              {at.date, at.seq + block.messages},
+              std::make_shared<const ByteBuffer>(std::move(message))});
+  return absl::OkStatus();
+}
+
+void Standbys::OfferNextDay(int32_t date, int32_t next) {
+  SendToLive({logged(),
+              {next, 0},
+              std::make_shared<const ByteBuffer>(EncodeNextDay({options_.epoch, date, next}))});
+}
+
+bool Standbys::is_settled() {
+  is_settled_ = is_settled_ || IsAcknowledged(began_at_);
+  return is_settled_;
+}
+
+bool Standbys::has_enough() const { return in_sync_.size() >= options_.acknowledge; }
+
+bool Standbys::IsAcknowledged(ReplicaPlace place) const {
+  const auto has_it = [&](const std::string& name) {
+    const Member* const member = Find(name);
+    return member != nullptr && member->started && member->acked >= place;
+  };
+  return has_enough() && std::ranges::all_of(in_sync_, has_it) &&
+         std::ranges::all_of(maybe_, has_it);
+}
+
+void Standbys::OnLogged(ReplicaPlace place) {
+  while (!in_flight_.empty() && in_flight_.front().end <= place) {
+    in_flight_bytes_ -= in_flight_.front().message->size();
+    in_flight_.pop_front();
+  }
+}
+
+// Sends blocks of the log until the window is full, or the standby is live.
+void Standbys::Feed(Member& member) {
+  while (member.started && !member.live && member.unacked_bytes < kWindowBytes) {
+    if (member.sent >= logged()) {
+      GoLive(member);
+      break;
+    }
+    const absl::StatusOr<bool> fed = FeedBlock(member);
+    if (!fed.ok()) return Drop(member, fed.status());
+    if (!*fed) break;
+  }
+  member.outlet->Flush();
+}
+
+absl::StatusOr<bool> Standbys::FeedBlock(Member& member) {
+  const int32_t date = member.sent.date;
+  if (member.blocks == nullptr) {
+    TS_ASSIGN_OR_RETURN(const Tickerplant::DayLog day, plant_->LogOf(date));
+    TS_ASSIGN_OR_RETURN(member.blocks, wire::TplogBlocks::Open(day.log.path));
+  }
+  while (member.blocks->end().seq < member.sent.seq) {
+    TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> skipped, member.blocks->Next());
+    if (!skipped)
+      return DataLoss("log of {} ends before message {}", FormatDate(date), member.sent.seq);
+  }
+  if (member.blocks->end().seq != member.sent.seq) {
+    return DataLoss("log of {}: no block begins with message {}", FormatDate(date),
+                    member.sent.seq);
+  }
+  TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> block, member.blocks->Next());
+  if (!block) {
+    if (date == plant_->date()) return false;
+    TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, plant_->DaysWithLogs());
+    const int32_t next = *std::ranges::upper_bound(days, date);
+    member.blocks = nullptr;
+    Send(member, {next, 0},
+         std::make_shared<const ByteBuffer>(EncodeNextDay({options_.epoch, date, next})));
+    return true;
+  }
+  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, member.blocks->BytesOf(*block));
+  const wire::IndexDictionary& names = member.blocks->names();
+  std::vector<wire::TplogBlock::Rows> rows;
+  for (const wire::IndexRows& each : block->rows) {
+    rows.push_back({names.tables.NameOf(each.table), each.rows});
+  }
+  const std::span<const std::byte> segment = bytes;
+  const std::string_view feed =
+      block->source == wire::kSourceNone ? std::string_view() : names.feeds.NameOf(block->source);
+  TS_ASSIGN_OR_RETURN(ByteBuffer message,
+                      EncodeReplicaBlock(options_.epoch, {date, block->first_seq},
+                                         {.segments = {&segment, 1},
+                                          .messages = block->messages,
+                                          .time_ns = block->time_ns,
+                                          .feed = feed,
+                                          .rows = rows}));
+  Send(member, {date, block->end_seq()}, std::make_shared<const ByteBuffer>(std::move(message)));
+  return true;
+}
+
+// The standby has been sent everything that is logged: the rest is what is in flight.
+void Standbys::GoLive(Member& member) {
+  member.live = true;
+  member.blocks = nullptr;
+  for (const InFlight& block : in_flight_) {
+    if (block.begin >= member.sent) Send(member, block.end, block.message);
+  }
+}
+
+// ---- the in-sync set
+
+void Standbys::Tick() {
+  const int64_t now_ns = clock_->MonotonicNs();
+  std::vector<Member*> silent;
+  for (const std::unique_ptr<Member>& member : members_) {
+    const int64_t timeout_ns = IsRequired(member->name) ? options_.timeout_ns : kCatchUpTimeoutNs;
+    const bool owes = !member->started || !member->unacked.empty();
+    if (owes && now_ns - member->heard_ns > timeout_ns) silent.push_back(member.get());
+  }
+  for (Member* const member : silent) {
+    Drop(*member,
+         Unavailable("no acknowledgement for {} ms", (now_ns - member->heard_ns) / 1'000'000));
+  }
+  std::vector<Member*> behind;
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (!member->live) behind.push_back(member.get());
+  }
+  for (Member* const member : behind) Feed(*member);
+  UpdateInSync();
+}
+
+void Standbys::UpdateInSync() {
+  const int64_t now_ns = clock_->MonotonicNs();
+  if (is_writing_ || now_ns < write_again_ns_) return;
+  MemberNames wanted = in_sync_;
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (member->live && member->acked >= logged()) wanted.insert(member->name);
+  }
+  // Members that a leader finds in the set have some time to join.
+  const bool may_remove = now_ns - began_ns_ > options_.timeout_ns;
+  for (auto name = wanted.begin(); name != wanted.end();) {
+    const bool is_lost = Find(*name) == nullptr && may_remove;
+    name = is_lost && wanted.size() > options_.acknowledge ? wanted.erase(name) : std::next(name);
+  }
+  if (wanted == in_sync_ && maybe_.empty()) return;
+  is_writing_ = true;
+  // After an earlier write without an answer, its names are possible, too.
+  maybe_.insert(wanted.begin(), wanted.end());
+  set_->Write(wanted, [this, wanted, alive = std::weak_ptr(alive_)](const absl::Status& written) {
+    if (alive.expired()) return;
+    is_writing_ = false;
+    if (!written.ok()) {
+      write_again_ns_ = clock_->MonotonicNs() + kWritePauseNs;
+      static LogLimit limit;
+      if (limit.Pass()) LogWarn("in-sync set not written error=\"{}\"", Message(written));
+      return;
+    }
+    LogInfo("in-sync set standbys={}", fmt::join(wanted, ","));
+    in_sync_ = wanted;
+    maybe_.clear();
+    on_progress_();
+  });
+}
+
+std::vector<Standbys::Status> Standbys::Statuses() const {
+  const ReplicaPlace end = logged();
+  std::vector<Status> all;
+  for (const std::unique_ptr<Member>& member : members_) {
+    Status status{member->name, member->outlet->name(), "joining", member->acked, end.seq};
+    if (member->started) status.state = member->live ? "live" : "catching_up";
+    if (in_sync_.contains(member->name)) status.state = "in_sync";
+    if (member->acked.date == end.date) {
+      status.behind_messages = end.seq - std::min(end.seq, member->acked.seq);
+    }
+    all.push_back(std::move(status));
+  }
+  for (const std::string& name : in_sync_) {
+    if (Find(name) == nullptr) all.push_back({name, "", "lost", {}, end.seq});
+  }
+  return all;
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,177 @@
+#pragma once
+
+// The leader's side of replication: sends every block to the standbys before it is logged here, and
+// tells when it may be logged.
+//
+//   staged block --Offer--> standbys --.u.acked--> IsAcknowledged: log it, publish it, answer
+//
+// So the leader's log never has a row that a standby of the in-sync set lacks, and each member of
+// that set can become the leader without a loss. Everything else here decides who is in the set:
+//
+//   catching up: fed from the leader's log, block by block, as fast as it acknowledges
+//   live:        has everything logged, and is sent each block when it is offered
+//   in sync:     live, and written to the in-sync set. Its acknowledgement is required.
+//
+// A standby is required from the moment when its name is sent to the in-sync set until a write
+// without its name has succeeded, so that the set never has a member with fewer rows than were
+// acknowledged. A standby that is lost, or acknowledges nothing for `timeout_ns`, leaves the set,
+// unless fewer than `acknowledge` would remain: then nothing is logged until one is back, and
+// whoever was in the set can still lead.
+//
+// A new leader's own log may end with blocks that its predecessor never logged. They count as logged
+// when the whole in-sync set has them (is_settled), and until then the leader serves nobody.
+//
+// Memory: the blocks in flight, which the tickerplant bounds (kInFlightBytes), and for each standby
+// that catches up the blocks that it has not acknowledged, at most kWindowBytes and one block.
+//
+// Threads: the tickerplant's.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/name_map.h"
+#include "base/time.h"
+#include "table/value.h"
+#include "tickerplant/commit_gate.h"
+#include "tickerplant/in_sync_set.h"
+#include "tickerplant/publisher.h"
+#include "tickerplant/replication_messages.h"
+#include "tickerplant/tickerplant.h"
+#include "wire/tplog_blocks.h"
+
+namespace tickstack::tickerplant {
+
+struct StandbysOptions {
+  std::string name;        // The leader's.
+  uint64_t epoch = 0;      // Its number as a leader: each leader has a larger one.
+  size_t acknowledge = 1;  // Standbys that must have a row before it is logged.
+  int64_t timeout_ns = kNsPerSecond;
+  MemberNames in_sync;  // The in-sync set that it begins with, without itself.
+};
+
+class Standbys final : public CommitGate {
+ public:
+  static constexpr size_t kWindowBytes = size_t{4} << 20;
+  static constexpr size_t kMembersMax = 16;
+  // A standby that catches up may need longer than the timeout for a window.
+  static constexpr int64_t kCatchUpTimeoutNs = 30 * kNsPerSecond;
+  static constexpr int64_t kWritePauseNs = 100'000'000;  // After a failed write of the set.
+
+  // `plant`, `in_sync` and `clock` must outlive this. `on_progress` is called when IsAcknowledged
+  // may have changed, and `on_fenced` when a message shows that there is a leader with a larger
+  // epoch.
+  Standbys(StandbysOptions options, const Tickerplant* plant, InSyncSet* in_sync,
+           const Clock* clock, std::function<void()> on_progress,
+           std::function<void(absl::Status)> on_fenced);
+  ~Standbys() override;
+
+  // Takes a standby. Returns where it has to begin; it is fed from its first acknowledgement on,
+  // which is of that place. kFailedPrecondition if its log is not a copy of the leader's, apart
+  // from blocks at its end, or if the leader does not have that day's log; kResourceExhausted if
+  // there are too many. Cost: reads the index of the day up to the standby's place.
+  absl::StatusOr<ReplicaStart> Join(const ReplicaRequest& request, uint64_t connection,
+                                    std::unique_ptr<Outlet> outlet);
+  // kInvalidArgument if the connection is no standby's, or the place was not sent to it.
+  absl::Status OnAck(uint64_t connection, const ReplicaAck& ack);
+  void OnConnectionGone(uint64_t connection);
+  // Feeds standbys that catch up, removes those that are silent, and updates the in-sync set. To be
+  // called every few milliseconds.
+  void Tick();
+
+  // Offers the end of the day `date`, for the day `next`; the place {next, 0} follows it.
+  void OfferNextDay(int32_t date, int32_t next);
+
+  // CommitGate:
+  absl::Status Offer(ReplicaPlace at, const wire::TplogBlock& block) override;
+  bool IsAcknowledged(ReplicaPlace place) const override;
+  void OnLogged(ReplicaPlace place) override;
+
+  // True once the whole in-sync set has the log with which this leader began. Its last blocks may
+  // be of a leader that never logged them, so until then no client may be told of any row.
+  bool is_settled();
+  // True if enough standbys are in sync to log rows.
+  bool has_enough() const;
+  const MemberNames& in_sync() const { return in_sync_; }
+  uint64_t epoch() const { return options_.epoch; }
+  size_t in_flight_bytes() const { return in_flight_bytes_; }
+
+  // What is known of a standby.
+  struct Status {
+    std::string name;
+    std::string peer;
+    std::string_view state;  // `joining`, `catching_up`, `live`, `in_sync` or `lost`.
+    ReplicaPlace acked;
+    uint64_t behind_messages =
+        0;  // Of the leader's day; all of its log if it is in an earlier one.
+  };
+  std::vector<Status> Statuses() const;
+
+ private:
+  struct InFlight {
+    ReplicaPlace begin;
+    ReplicaPlace end;
+    std::shared_ptr<const ByteBuffer> message;
+  };
+  struct Sent {
+    ReplicaPlace end;
+    size_t bytes;
+  };
+  struct Member {
+    std::string name;
+    uint64_t connection = 0;
+    std::unique_ptr<Outlet> outlet;
+    bool started = false;  // It has acknowledged the place where it begins.
+    bool live = false;
+    ReplicaPlace sent;
+    ReplicaPlace acked;
+    std::deque<Sent> unacked;
+    size_t unacked_bytes = 0;
+    int64_t heard_ns = 0;  // MonotonicNs of its last progress, or of the first block after that.
+    std::unique_ptr<wire::TplogBlocks> blocks;  // At `sent`, of the day of `sent`.
+  };
+
+  Member* Find(std::string_view name);
+  const Member* Find(std::string_view name) const;
+  Member* FindConnection(uint64_t connection);
+  bool IsRequired(std::string_view name) const;
+  ReplicaPlace logged() const;
+  absl::StatusOr<ReplicaStart> PlaceOf(const ReplicaRequest& request, Member& member);
+  void Send(Member& member, ReplicaPlace end, const std::shared_ptr<const ByteBuffer>& message);
+  void SendToLive(InFlight block);
+  void Feed(Member& member);
+  absl::StatusOr<bool> FeedBlock(Member& member);
+  void GoLive(Member& member);
+  void Drop(Member& member, const absl::Status& why);
+  void RemoveDropped();
+  void UpdateInSync();
+
+  const StandbysOptions options_;
+  const Tickerplant* const plant_;
+  InSyncSet* const set_;
+  const Clock* const clock_;
+  const std::function<void()> on_progress_;
+  const std::function<void(absl::Status)> on_fenced_;
+  const int64_t began_ns_;
+  const ReplicaPlace began_at_;
+  bool is_settled_ = false;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::unique_ptr<Member>> dropped_;  // Their connections are about to end.
+  std::deque<InFlight> in_flight_;
+  size_t in_flight_bytes_ = 0;
+  MemberNames in_sync_;  // As it was written last, or found.
+  MemberNames maybe_;    // Names of a write of which the outcome is not known.
+  bool is_writing_ = false;
+  int64_t write_again_ns_ = 0;
+  // Expires with this object, so that later callbacks do nothing.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace tickstack::tickerplant

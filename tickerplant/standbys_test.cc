@@ -1,0 +1,532 @@
+#include "tickerplant/standbys.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "base/logging.h"
+#include "base/time.h"
+#include "tickerplant/standby_log.h"
+#include "wire/protocol.h"
+#include "wire/tplog_for_test.h"
+
+namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int32_t kDay = 7373;  // 2020.03.09.
+
+class FakeClock final : public Clock {
+ public:
+  int64_t NowNs() const override { return int64_t{kDay} * kNsPerDay + mono_ns; }
+  int64_t MonotonicNs() const override { return mono_ns; }
+  int64_t mono_ns = kNsPerSecond;
+};
+
+// An in-sync set that answers when the test says so.
+class FakeSet final : public InSyncSet {
+ public:
+  void Write(const MemberNames& names, std::function<void(absl::Status)> done) override {
+    ++writes;
+    pending = names;
+    done_ = std::move(done);
+    if (answers) Answer();
+  }
+  void Answer(absl::Status status = absl::OkStatus()) {
+    if (!done_) return;
+    if (status.ok()) members = pending;
+    std::exchange(done_, nullptr)(std::move(status));
+  }
+  bool answers = true;
+  int writes = 0;
+  MemberNames members;
+  MemberNames pending;
+
+ private:
+  std::function<void(absl::Status)> done_;
+};
+
+// A standby whose messages the test delivers, or loses.
+class FakeStandby {
+ public:
+  class ToStandby final : public Outlet {
+   public:
+    explicit ToStandby(FakeStandby* to) : to_(to) {}
+    void Queue(std::span<const wire::Segment> message) override {
+      ByteBuffer bytes;
+      for (const wire::Segment& segment : message) bytes.Append(segment.bytes);
+      to_->arrived_.push_back(*wire::Decode(bytes.span().subspan(wire::kHeaderBytes)));
+    }
+    void Flush() override {}
+    void Close(const absl::Status& why) override { to_->closed = why; }
+    std::string name() const override { return "test"; }
+
+   private:
+    FakeStandby* const to_;
+  };
+
+  FakeStandby(std::string name, std::string directory)
+      : name_(std::move(name)), directory_(std::move(directory)) {}
+
+  absl::Status Join(Standbys& leader) {
+    static uint64_t connections = 0;
+    arrived_.clear();
+    closed = absl::OkStatus();
+    leader_ = &leader;
+    if (log == nullptr) log = StandbyLog::Open({.directory = directory_}).value();
+    while (true) {
+      connection = ++connections;
+      absl::StatusOr<ReplicaStart> start =
+          leader.Join({name_, epoch, log->place().date, log->Ends()}, connection,
+                      std::make_unique<ToStandby>(this));
+      if (!start.ok()) return start.status();
+      start = ParseStart(StartAnswer(*start));
+      if (log->has_log() && start->place.date < log->place().date) {
+        TS_RETURN_IF_ERROR(log->DropEmptyDay());
+        continue;
+      }
+      epoch = start->epoch;
+      if (!log->has_log() || log->place().seq == 0) {
+        TS_RETURN_IF_ERROR(log->Begin(start->place.date, start->carried));
+      }
+      TS_RETURN_IF_ERROR(log->CutTo(start->place.seq));
+      return Acknowledge();
+    }
+  }
+  // Appends up to `messages` of the messages that have arrived.
+  absl::Status Take(size_t messages = SIZE_MAX) {
+    for (; messages > 0 && !arrived_.empty(); --messages) {
+      const Value message = std::move(arrived_.front());
+      arrived_.pop_front();
+      if (message.items()[0].symbol() == protocol::kReplicaNextDay) {
+        TS_RETURN_IF_ERROR(log->EndDay(*ParseNextDay(message)));
+      } else {
+        const absl::StatusOr<ReplicaBlock> block = ParseReplicaBlock(message);
+        TS_RETURN_IF_ERROR(block.status());
+        TS_RETURN_IF_ERROR(log->Append(*block));
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Acknowledge() {
+    const Value ack = AckMessage({epoch, log->place()});
+    return leader_->OnAck(connection, *ParseAck(std::span(ack.items()).subspan(1)));
+  }
+  absl::Status TakeAll() {
+    while (!arrived_.empty()) {
+      TS_RETURN_IF_ERROR(Take());
+      TS_RETURN_IF_ERROR(Acknowledge());
+    }
+    return absl::OkStatus();
+  }
+  void Kill() {
+    log = nullptr;
+    arrived_.clear();
+    if (leader_ != nullptr) leader_->OnConnectionGone(connection);
+    leader_ = nullptr;
+  }
+  // Its leader has died.
+  void Forget() { leader_ = nullptr; }
+  size_t arrived() const { return arrived_.size(); }
+
+  std::unique_ptr<StandbyLog> log;
+  uint64_t connection = 0;
+  uint64_t epoch = 0;
+  absl::Status closed;
+
+ private:
+  const std::string name_;
+  const std::string directory_;
+  Standbys* leader_ = nullptr;
+  std::deque<Value> arrived_;
+};
+
+class StandbysTest : public wire::TplogTest {
+ protected:
+  StandbysTest() { InitLogging("test", LogLevel::kOff); }
+
+  void Lead(std::string_view member, size_t acknowledge = 1) {
+    TickerplantOptions options;
+    options.schemas = {*ParseSchema("trade", "time p, sym s, n j"),
+                       *ParseSchema("quote", "time p, sym s, n j")};
+    options.log_directory = fmt::format("{}/{}", directory_, member);
+    plant = *Tickerplant::Open(options, *DayClock::Create("UTC", 0, kDay), &clock_);
+    MemberNames others = set_.members;
+    others.erase(std::string(member));
+    standbys = std::make_unique<Standbys>(
+        StandbysOptions{std::string(member), ++epoch_, acknowledge, kNsPerSecond, others},
+        plant.get(), &set_, &clock_, [this] { ++progress_; },
+        [this](absl::Status why) { fenced_ = std::move(why); });
+    plant->set_gate(standbys.get());
+  }
+  void KillLeader() {
+    standbys = nullptr;
+    plant = nullptr;
+  }
+  // Stages a row; the number is its content.
+  void Stage(std::string_view feed = "nyse") {
+    auto body = std::make_shared<ByteBuffer>();
+    const Value row = Value::List({Value::Timestamp(5), Value::Symbol("A"), Value::Long(row_)});
+    const int64_t first = feed.empty() ? 0 : plant->FeedRows(feed)[0];
+    const Value upd = feed.empty()
+                          ? Value::List({Value::Symbol("upd"), Value::Symbol("trade"), row})
+                          : Value::List({Value::Symbol(".u.updn"), Value::Symbol(feed),
+                                         Value::Long(first), Value::Symbol("trade"), row});
+    ++row_;
+    wire::Encode(upd, *body);
+    ASSERT_TRUE(
+        (feed.empty() ? plant->StageUpd(*body, body) : plant->StageNumberedUpd(*body, body)).ok());
+  }
+  void StageAndCommit(int rows, std::string_view feed = "nyse") {
+    for (int i = 0; i < rows; ++i) {
+      Stage(feed);
+      ASSERT_TRUE(plant->Commit().ok());
+    }
+  }
+  std::string LogOf(std::string_view member, int32_t day = kDay) const {
+    return Content(fmt::format("{}/{}/sym{}", directory_, member, FormatDate(day)));
+  }
+  std::string IndexOf(std::string_view member, int32_t day = kDay) const {
+    return Content(
+        wire::TplogIndexPath(fmt::format("{}/{}/sym{}", directory_, member, FormatDate(day))));
+  }
+  void ExpectSame(std::string_view one, std::string_view other, int32_t day = kDay) {
+    EXPECT_EQ(LogOf(one, day), LogOf(other, day));
+    EXPECT_EQ(IndexOf(one, day), IndexOf(other, day));
+  }
+
+  FakeClock clock_;
+  FakeSet set_;
+  uint64_t epoch_ = 0;
+  int64_t row_ = 0;
+  int progress_ = 0;
+  absl::Status fenced_;
+  std::unique_ptr<Tickerplant> plant;
+  std::unique_ptr<Standbys> standbys;
+  FakeStandby a_{"a", directory_ + "/a"}, b_{"b", directory_ + "/b"}, c_{"c", directory_ + "/c"};
+};
+
+TEST_F(StandbysTest, LogsNothingThatItsStandbyHasNotAcknowledged) {
+  Lead("a");
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  EXPECT_EQ(set_.members, MemberNames{"b"});
+  Stage();
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_TRUE(plant->has_staged());
+  EXPECT_EQ(plant->logged_seq(), 0u);
+  ASSERT_TRUE(b_.Take().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_EQ(plant->logged_seq(), 0u);  // It has the row, but has not said so.
+  progress_ = 0;
+  ASSERT_TRUE(b_.Acknowledge().ok());
+  EXPECT_EQ(progress_, 1);
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_EQ(plant->logged_seq(), 1u);
+  EXPECT_EQ(standbys->in_flight_bytes(), 0u);
+  ExpectSame("a", "b");
+}
+
+TEST_F(StandbysTest, LogsNothingWithFewerStandbysThanMustAcknowledge) {
+  Lead("a", 2);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  EXPECT_FALSE(standbys->has_enough());
+  StageAndCommit(3);
+  EXPECT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_EQ(plant->logged_seq(), 0u);
+  ASSERT_TRUE(c_.Join(*standbys).ok());
+  standbys->Tick();
+  EXPECT_TRUE(standbys->has_enough());
+  EXPECT_TRUE(c_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_EQ(plant->logged_seq(), 3u);
+  ExpectSame("a", "b");
+  ExpectSame("a", "c");
+}
+
+TEST_F(StandbysTest, FeedsAStandbyThatIsFarBehindFromItsLog) {
+  Lead("a", 0);
+  StageAndCommit(50, "nyse");
+  StageAndCommit(50, "");
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  EXPECT_EQ(set_.members, MemberNames());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  standbys->Tick();
+  EXPECT_EQ(set_.members, MemberNames{"b"});
+  ExpectSame("a", "b");
+  StageAndCommit(1);
+  EXPECT_TRUE(plant->has_staged());  // From now on, it is required.
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_FALSE(plant->has_staged());
+  ExpectSame("a", "b");
+}
+
+TEST_F(StandbysTest, RequiresAStandbyWhileItsEntryIsWritten) {
+  Lead("a", 0);
+  set_.answers = false;
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  ASSERT_EQ(set_.pending, MemberNames{"b"});
+  StageAndCommit(1);
+  EXPECT_TRUE(plant->has_staged());
+  // The outcome of a failed write is not known.
+  set_.Answer(Unavailable("timeout"));
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_TRUE(plant->has_staged());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_FALSE(plant->has_staged());
+}
+
+TEST_F(StandbysTest, WaitsForALostStandbyUntilTheSetIsWrittenWithoutIt) {
+  Lead("a", 0);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  set_.answers = false;
+  clock_.mono_ns += 2 * kNsPerSecond;
+  b_.Kill();
+  EXPECT_EQ(set_.pending, MemberNames());
+  StageAndCommit(1);
+  EXPECT_TRUE(plant->has_staged());
+  set_.Answer();
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_FALSE(plant->has_staged());
+}
+
+TEST_F(StandbysTest, KeepsALostStandbyInTheSetRatherThanLogWithTooFew) {
+  Lead("a", 1);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  clock_.mono_ns += 2 * kNsPerSecond;
+  b_.Kill();
+  standbys->Tick();
+  EXPECT_EQ(set_.members, MemberNames{"b"});
+  StageAndCommit(1);
+  EXPECT_TRUE(plant->has_staged());
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_FALSE(plant->has_staged());
+  ExpectSame("a", "b");
+}
+
+TEST_F(StandbysTest, DropsAStandbyThatAcknowledgesNothing) {
+  Lead("a", 0);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  clock_.mono_ns += 10 * kNsPerSecond;
+  standbys->Tick();
+  EXPECT_TRUE(b_.closed.ok());  // It owes nothing.
+  StageAndCommit(1);
+  clock_.mono_ns += kNsPerSecond / 2;
+  standbys->Tick();
+  EXPECT_TRUE(b_.closed.ok());
+  clock_.mono_ns += kNsPerSecond;
+  standbys->Tick();
+  EXPECT_THAT(b_.closed.ToString(), HasSubstr("no acknowledgement for"));
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_FALSE(plant->has_staged());
+  EXPECT_EQ(set_.members, MemberNames());
+}
+
+TEST_F(StandbysTest, EndsTheDayOnlyWhenItsStandbysHave) {
+  Lead("a");
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  standbys->Tick();
+  StageAndCommit(3);
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  standbys->OfferNextDay(kDay, kDay + 1);
+  EXPECT_FALSE(standbys->IsAcknowledged({kDay + 1, 0}));
+  ASSERT_TRUE(b_.TakeAll().ok());
+  EXPECT_TRUE(standbys->IsAcknowledged({kDay + 1, 0}));
+  ASSERT_TRUE(plant->EndDayTo(kDay + 1).ok());
+  standbys->OnLogged({kDay + 1, 0});
+  StageAndCommit(2);
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  EXPECT_EQ(plant->logged_seq(), 2u);
+  ExpectSame("a", "b", kDay);
+  ExpectSame("a", "b", kDay + 1);
+}
+
+TEST_F(StandbysTest, CopiesTheDaysThatAStandbyMissed) {
+  Lead("a", 0);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  StageAndCommit(2);
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ASSERT_TRUE(plant->Commit().ok());
+  clock_.mono_ns += 2 * kNsPerSecond;
+  b_.Kill();
+  standbys->Tick();
+  ASSERT_TRUE(plant->Commit().ok());
+  StageAndCommit(2);
+  ASSERT_FALSE(plant->has_staged());
+  ASSERT_TRUE(plant->EndDayTo(kDay + 1).ok());
+  StageAndCommit(2);
+  ASSERT_TRUE(plant->EndDayTo(kDay + 4).ok());
+  StageAndCommit(2);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  for (const int32_t day : {kDay, kDay + 1, kDay + 4}) ExpectSame("a", "b", day);
+}
+
+// Goal: whoever leads next, no acknowledged row is lost, none is doubled, and all logs become
+// equal. Method: random sequences of rows, deliveries, kills of the leader and of standbys; the
+// next leader is one of the in-sync set; feeds send again what was not acknowledged.
+TEST_F(StandbysTest, LosesNoAcknowledgedRowWhoeverLeadsNext) {
+  const std::vector<std::string> names = {"a", "b", "c"};
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    for (const std::string& name : names) {
+      std::filesystem::remove_all(directory_ + "/" + name);
+    }
+    std::mt19937_64 rng(seed);
+    const auto draw = [&](uint64_t below) { return rng() % below; };
+    std::map<std::string, FakeStandby> others;
+    for (const std::string& name : names) {
+      others.emplace(name, FakeStandby(name, directory_ + "/" + name));
+    }
+    set_.members = {};
+    std::string leader = "a";
+    Lead(leader, 1);
+    uint64_t acknowledged = 0;
+    const auto note = [&] {
+      ASSERT_TRUE(plant->Commit().ok());
+      if (!standbys->is_settled()) return;
+      acknowledged =
+          std::max<uint64_t>(acknowledged, static_cast<uint64_t>(plant->LoggedFeedRows("nyse")[0]));
+    };
+    std::set<std::string> joined;
+    for (int step = 0; step < 150; ++step) {
+      clock_.mono_ns += kNsPerSecond / 10;
+      const std::string& name = names[draw(3)];
+      FakeStandby& standby = others.at(name);
+      const uint64_t what = draw(20);
+      if (what < 8) {
+        Stage();
+      } else if (what < 16 && name != leader) {
+        if (!joined.contains(name)) {
+          ASSERT_TRUE(standby.Join(*standbys).ok());
+          joined.insert(name);
+        } else if (standby.closed.ok()) {
+          ASSERT_TRUE(standby.Take(draw(4)).ok());
+          if (draw(2) == 0) {
+            ASSERT_TRUE(standby.Acknowledge().ok());
+          }
+        } else {
+          standby.Kill();
+          joined.erase(name);
+        }
+      } else if (what == 17 && name != leader && joined.contains(name)) {
+        standby.Kill();
+        joined.erase(name);
+      } else if (what == 18) {
+        MemberNames possible = set_.members;
+        possible.insert(leader);
+        const std::string next =
+            *std::next(possible.begin(), static_cast<long>(draw(possible.size())));
+        note();
+        for (auto& [each, of_each] : others) {
+          if (each != leader) of_each.Forget();
+        }
+        KillLeader();
+        others.at(next).Kill();
+        if (next != leader && draw(2) == 0) set_.members.insert(leader);
+        set_.members.erase(next);
+        leader = next;
+        Lead(leader, 1);
+        joined.clear();
+        // The feed's rows that it was told are logged are there, all of them.
+        ASSERT_GE(static_cast<uint64_t>(plant->LoggedFeedRows("nyse")[0]), acknowledged);
+      }
+      note();
+      standbys->Tick();
+    }
+    // Everybody catches up.
+    for (const std::string& name : names) {
+      if (name == leader) continue;
+      others.at(name).Kill();
+      ASSERT_TRUE(others.at(name).Join(*standbys).ok());
+    }
+    for (int i = 0; i < 4; ++i) {
+      for (const std::string& name : names) {
+        if (name == leader) continue;
+        ASSERT_TRUE(others.at(name).TakeAll().ok());
+      }
+      clock_.mono_ns += kNsPerSecond / 10;
+      standbys->Tick();
+      note();
+    }
+    EXPECT_FALSE(plant->has_staged());
+    EXPECT_EQ(static_cast<uint64_t>(plant->LoggedFeedRows("nyse")[0]), plant->logged_seq());
+    for (const std::string& name : names) ExpectSame(leader, name);
+    for (auto& [each, of_each] : others) of_each.Forget();
+    KillLeader();
+  }
+}
+
+TEST_F(StandbysTest, CutsWhatNoLeaderHasLogged) {
+  Lead("a", 0);
+  StageAndCommit(5);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  b_.Forget();
+  KillLeader();
+  std::filesystem::remove_all(directory_ + "/a");
+  set_.members = {};
+  Lead("a", 0);
+  StageAndCommit(5);
+  // Both begin with nothing, so everything else of the standby's log is a tail that no leader has.
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  ASSERT_TRUE(b_.TakeAll().ok());
+  ExpectSame("a", "b");
+}
+
+TEST_F(StandbysTest, LearnsFromAStandbyThatThereIsALaterLeader) {
+  Lead("a", 0);
+  b_.epoch = 9;
+  EXPECT_THAT(b_.Join(*standbys).ToString(), HasSubstr("epoch: standby b has seen leader 9"));
+  EXPECT_FALSE(fenced_.ok());
+}
+
+// A leader's own tail may have blocks that its leader never logged, as others did not have them.
+TEST_F(StandbysTest, IsSettledOnceTheSetHasEverythingThatTheNewLeaderHas) {
+  Lead("a", 0);
+  EXPECT_TRUE(standbys->is_settled());
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  ASSERT_TRUE(c_.Join(*standbys).ok());
+  standbys->Tick();
+  StageAndCommit(2);
+  ASSERT_TRUE(b_.TakeAll().ok());
+  EXPECT_EQ(plant->logged_seq(), 0u);
+  KillLeader();
+  b_.log = nullptr;
+  set_.members = {"c"};
+  Lead("b", 0);
+  EXPECT_EQ(plant->logged_seq(), 2u);
+  EXPECT_FALSE(standbys->is_settled());
+  ASSERT_TRUE(c_.Join(*standbys).ok());
+  EXPECT_FALSE(standbys->is_settled());
+  ASSERT_TRUE(c_.TakeAll().ok());
+  EXPECT_TRUE(standbys->is_settled());
+  ExpectSame("b", "c");
+}
+
+TEST_F(StandbysTest, RefusesAcknowledgementsOfWhatWasNotSent) {
+  Lead("a", 0);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  EXPECT_FALSE(standbys->OnAck(b_.connection, {1, {kDay, 1}}).ok());
+  EXPECT_FALSE(standbys->OnAck(b_.connection, {1, {kDay + 1, 0}}).ok());
+  EXPECT_FALSE(standbys->OnAck(b_.connection + 1, {1, {kDay, 0}}).ok());
+  EXPECT_TRUE(standbys->OnAck(b_.connection, {1, {kDay, 0}}).ok());
+}
+
+}  // namespace
+}  // namespace tickstack::tickerplant
