@@ -1,20 +1,17 @@
 #include "wire/address.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/status.h"
 
 namespace tickstack::wire {
 namespace {
+
 constexpr std::string_view kTlsScheme = "tcps://";
-}
 
-std::string Address::ToString() const {
-  if (is_unix()) return "unix:" + unix_path;
-  return fmt::format("{}{}:{}", tls ? kTlsScheme : "", host, port);
-}
-
-absl::StatusOr<Address> ParseAddress(std::string_view text) {
+absl::StatusOr<Address> ParseOne(std::string_view text) {
   constexpr std::string_view kUnix = "unix:";
   if (text.substr(0, kUnix.size()) == kUnix) {
     const std::string_view path = text.substr(kUnix.size());
@@ -43,6 +40,28 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
   }
   return Address{host.empty() ? "127.0.0.1" : std::string(host), static_cast<uint16_t>(port), "",
                  tls};
+}
+
+}  // namespace
+
+std::string Address::ToString() const {
+  std::string text =
+      is_unix() ? "unix:" + unix_path : fmt::format("{}{}:{}", tls ? kTlsScheme : "", host, port);
+  for (const Address& other : others) text += "," + other.ToString();
+  return text;
+}
+
+absl::StatusOr<Address> ParseAddress(std::string_view text) {
+  const size_t comma = text.find(',');
+  TS_ASSIGN_OR_RETURN(Address address, ParseOne(text.substr(0, comma)));
+  while (comma != std::string_view::npos) {
+    text.remove_prefix(std::min(text.find(','), text.size()));
+    if (text.empty()) break;
+    text.remove_prefix(1);
+    TS_ASSIGN_OR_RETURN(Address other, ParseOne(text.substr(0, text.find(','))));
+    address.others.push_back(std::move(other));
+  }
+  return address;
 }
 
 }  // namespace tickstack::wire

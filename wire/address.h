@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -16,13 +17,17 @@ struct Address {
   uint16_t port = 0;      // 0 when listening: the kernel chooses.
   std::string unix_path;  // Empty for TCP; starts with '@' for an abstract socket.
   bool tls = false;       // Connect with TLS. A listener's options say whether it takes it.
+  // Where a client tries next if this address does not answer or closes the connection, such as the
+  // standbys of a tickerplant. They have no others of their own.
+  std::vector<Address> others = {};
 
   bool is_unix() const { return !unix_path.empty(); }
   std::string ToString() const;
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// kInvalidArgument if the text is none of these.
+// Several addresses are separated by commas: `a:5010,b:5010`. kInvalidArgument if the text is none
+// of these.
 absl::StatusOr<Address> ParseAddress(std::string_view text);
 
 }  // namespace tickstack::wire

@@ -4,6 +4,7 @@
 #include <boost/asio/error.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "wire/handshake.h"
@@ -18,10 +19,19 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
   Impl(EventLoop& event_loop, Address to, const ClientOptions& opts, ClientHandler* handle)
       : loop(event_loop),
         address(std::move(to)),
+        addresses(AllOf(address)),
         options(opts),
         handler(handle),
         timer(event_loop),
         pause(opts.first_pause) {}
+
+  static std::vector<Address> AllOf(const Address& address) {
+    std::vector<Address> all = {address};
+    all.front().others.clear();
+    all.insert(all.end(), address.others.begin(), address.others.end());
+    return all;
+  }
+  const Address& current() const { return addresses[at]; }
 
   void Attempt();
   void SendCredentials();
@@ -42,6 +52,7 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
     if (!stopped && options.reconnect) Wait();
   }
   void Wait() {
+    at = (at + 1) % addresses.size();
     timer.Once(pause, [weak = weak_from_this()] {
       const std::shared_ptr<Impl> self = weak.lock();
       if (self != nullptr && !self->stopped) self->Attempt();
@@ -51,6 +62,8 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
 
   EventLoop& loop;
   const Address address;
+  const std::vector<Address> addresses;
+  size_t at = 0;  // Index of the address that it is connected to, or tries next.
   const ClientOptions options;
   ClientHandler* handler;
   std::shared_ptr<Transport> transport;  // Until the handshake is done.
@@ -65,11 +78,11 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
 void Client::Impl::Attempt() {
   timed_out = false;
   absl::StatusOr<std::unique_ptr<Transport>> connecting = loop.network().Connect(
-      loop, address, [weak = weak_from_this()](const boost::system::error_code& failed) {
+      loop, current(), [weak = weak_from_this()](const boost::system::error_code& failed) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr || self->stopped) return;
         if (failed)
-          return self->Failed(Unavailable("{}: {}", self->address.ToString(), failed.message()));
+          return self->Failed(Unavailable("{}: {}", self->current().ToString(), failed.message()));
         self->SendCredentials();
       });
   if (!connecting.ok()) return Failed(connecting.status());
@@ -93,7 +106,7 @@ void Client::Impl::SendCredentials() {
           if (self == nullptr || self->stopped) return;
           if (!failed) return self->Established(capability);
           const bool refused = failed == asio::error::eof && !self->timed_out;
-          self->Failed(Unavailable("{}: handshake: {}", self->address.ToString(),
+          self->Failed(Unavailable("{}: handshake: {}", self->current().ToString(),
                                    refused           ? "refused, wrong user or password?"
                                    : self->timed_out ? "timed out"
                                                      : failed.message()));
@@ -105,7 +118,7 @@ void Client::Impl::Established(uint8_t capability) {
   timer.Cancel();
   pause = options.first_pause;
   const PeerName peer = transport->peer();
-  const std::string name = address.is_unix() ? address.ToString() : peer.text;
+  const std::string name = current().is_unix() ? current().ToString() : peer.text;
   connection = Connection::Adopt(std::move(transport), name, capability, peer.local,
                                  options.connection, this);
   connection->set_user(user);

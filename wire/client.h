@@ -1,7 +1,8 @@
 #pragma once
 
 // A connection that reconnects: it connects, logs in, and after a loss tries again with growing
-// pauses.
+// pauses. An address may have others (Address::others): after a failure or loss, the client tries
+// the next one.
 
 #include <chrono>
 #include <functional>

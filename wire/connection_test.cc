@@ -886,6 +886,30 @@ TEST_F(ConnectionTest, ClosesAfterEverythingQueuedHasLeft) {
   EXPECT_TRUE(echo_.closed[0].ok());
 }
 
+// A standby closes connections, a dead one refuses them: both send the client to the next address.
+TEST_F(ConnectionTest, TriesTheNextAddressAfterAFailureAndAfterALoss) {
+  class Closing final : public Echo {
+    void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+      Echo::OnMessage(connection, message);
+      connection.Close(absl::OkStatus());
+    }
+    void Answer(Connection&, const Value&) override {}
+  };
+  Closing standby;
+  const std::unique_ptr<Server> second = *Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, &standby);
+  Listen();
+  Address all{"127.0.0.1", 1, ""};  // Nobody listens there.
+  all.others = {{"127.0.0.1", second->port(), ""}, address()};
+  caller_.on_connected = [](Connection& connection) { connection.SendAsync(Value::Long(1)); };
+  ClientOptions options;
+  options.first_pause = 1ms;
+  Client client(loop_, all, options, &caller_);
+  Until([&] { return !echo_.got.empty(); });
+  EXPECT_FALSE(caller_.failed.empty());
+  EXPECT_EQ(standby.got.size(), 1u);
+  EXPECT_EQ(caller_.connected, 2);
+}
+
 TEST(Ask, SaysWhoDidNotAnswer) {
   const absl::StatusOr<Value> answer = Ask({"127.0.0.1", 1, ""}, Value::String("1"), 2000ms);
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
@@ -898,7 +922,14 @@ TEST(ParseAddress, TakesHostPortAndUnixPaths) {
   EXPECT_EQ(ParseAddress("5010")->port, 5010);
   EXPECT_EQ(ParseAddress("unix:/tmp/kx.5010")->unix_path, "/tmp/kx.5010");
   EXPECT_EQ(ParseAddress("[::1]:1")->host, "::1");
-  for (const char* bad : {"", "host:", "host:65536", "host:12x", "unix:", "host:-1"}) {
+  const Address several = *ParseAddress("a:1,tcps://b:2,unix:/tmp/c");
+  EXPECT_EQ(several.host, "a");
+  ASSERT_EQ(several.others.size(), 2u);
+  EXPECT_TRUE(several.others[0].tls);
+  EXPECT_EQ(several.others[1].unix_path, "/tmp/c");
+  EXPECT_EQ(several.ToString(), "a:1,tcps://b:2,unix:/tmp/c");
+  for (const char* bad : {"", "host:", "host:65536", "host:12x", "unix:", "host:-1", "a:1,", ",a:1",
+                          "a:1,,b:2", "a:1,b:x"}) {
     EXPECT_FALSE(ParseAddress(bad).ok()) << bad;
   }
 }
