@@ -23,9 +23,9 @@ SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
 # Tests beside services and clients of others.
-OTHER_PROGRAMS_TESTS := test-clients test-kafka test-spark test-s3 test-prometheus test-browser test-package
+OTHER_PROGRAMS_TESTS := test-clients test-kafka test-standby test-spark test-s3 test-prometheus test-browser test-package
 
-.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-s3 test-spark test-kafka test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate mutants test-qpython test-clients test-s3 test-spark test-kafka test-standby test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -45,6 +45,7 @@ help:
 	@echo "make test-s3       an archive in a real S3 service, versitygw, which Go builds into a throw-away folder"
 	@echo "make test-spark    Spark reads an export, and answers the queries of hdb queries, in a throw-away environment"
 	@echo "make test-kafka    rows through a Kafka broker to a second site, with kills, in a throw-away environment (120 MB)"
+	@echo "make test-standby  standby tickerplants with a real etcd, with kills, in a throw-away environment (8 MB)"
 	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
@@ -144,6 +145,9 @@ test-spark: build
 
 test-kafka: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_kafka_test.sh
+
+test-standby: build
+	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_standby_test.sh
 
 test-s3: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_s3_test.sh

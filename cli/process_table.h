@@ -50,6 +50,7 @@ struct StackConfig {
   std::vector<std::string> warnings;     // `file:line: key: what`: suspicious, but not an error.
 
   std::optional<tickerplant::TickerplantMainOptions> tickerplant;
+  std::vector<tickerplant::StandbyOptions> standbys;
   std::vector<tickerplant::ChainedOptions> chained;
   std::vector<rdb::RdbMainOptions> rdbs;
   std::vector<feed::FeedOptions> feeds;
@@ -61,6 +62,7 @@ struct StackConfig {
 };
 
 extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
+extern const ProcessHooks<tickerplant::StandbyOptions> kStandbyHooks;
 extern const ProcessHooks<tickerplant::ChainedOptions> kChainedHooks;
 extern const ProcessHooks<rdb::RdbMainOptions> kRdbHooks;
 extern const ProcessHooks<feed::FeedOptions> kFeedHooks;
@@ -76,6 +78,9 @@ inline constexpr ProcessKind kProcesses[] = {
     Row<&StackConfig::tickerplant, kTickerplantHooks>("tickerplant",
         "Receive updates, log them, and publish them to subscribers in batches",
         5010, StopRank::kTickerplant),
+    Variant<&StackConfig::standbys, kStandbyHooks>("standby",
+        "Keep a copy of the tickerplant's log, and take its place when it is lost",
+        5030, StopRank::kTickerplant),
     Variant<&StackConfig::chained, kChainedHooks>("chained",
         "Copy another tickerplant's rows, all or some of them, and publish them to subscribers",
         5020, StopRank::kChained),

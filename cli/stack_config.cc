@@ -195,9 +195,25 @@ absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_
   return ReadConfig(file);
 }
 
+namespace {
+
+// The processes of which one leads and the others are its standbys; none without a cluster.
+std::vector<std::string> ClusterOf(const StackConfig& config) {
+  std::vector<std::string> members;
+  if (!config.tickerplant || config.standbys.empty()) return members;
+  members.push_back(config.tickerplant->name);
+  for (const tickerplant::StandbyOptions& standby : config.standbys) {
+    members.push_back(standby.name);
+  }
+  return members;
+}
+
+}  // namespace
+
 void ResolveAddresses(StackConfig& config) {
   const std::vector<ListedProcess> all = ProcessesOf(config);
-  const AddressOf address_of = [&all](const std::string& address) {
+  const std::vector<std::string> cluster = ClusterOf(config);
+  const auto one = [&all](const std::string& address) {
     for (const ListedProcess& listed : all) {
       const wire::ListenerOptions& listener = listed.process->listener();
       if (listed.process->name() == address) {
@@ -205,6 +221,19 @@ void ResolveAddresses(StackConfig& config) {
       }
     }
     return address;
+  };
+  // Clients of one member know all of them.
+  const AddressOf address_of = [&](const std::string& addresses) {
+    std::string found;
+    std::istringstream list(addresses);
+    for (std::string address; std::getline(list, address, ',');) {
+      found += (found.empty() ? "" : ",") + one(address);
+      if (std::ranges::find(cluster, address) == cluster.end()) continue;
+      for (const std::string& member : cluster) {
+        if (member != address) found += "," + one(member);
+      }
+    }
+    return found;
   };
   for (const ListedProcess& listed : all) listed.process->Resolve(address_of);
 }

@@ -84,6 +84,49 @@ TEST(StackConfig, SaysWhatIsWrongWithAChainedTickerplant) {
   }
 }
 
+TEST(StackConfig, ClientsOfAClusterKnowAllOfItsMembers) {
+  StackConfig config = Parsed(R"(
+[replication]
+etcd = ["http://a:2379", "http://b:2379"]
+cluster = "desk"
+acknowledge = 1
+lease_ms = 500
+standby_timeout_ms = 200
+[tickerplant]
+[[standby]]
+name = "second"
+port = 5031
+advertise = "far:5031"
+[[rdb]]
+[[rdb]]
+name = "other"
+tickerplant = "second,elsewhere:5010"
+)");
+  ASSERT_EQ(config.standbys.size(), 1u);
+  const tickerplant::ReplicationOptions& replication = config.standbys[0].replication;
+  EXPECT_EQ(replication.etcd.size(), 2u);
+  EXPECT_EQ(replication.cluster, "desk");
+  EXPECT_EQ(replication.acknowledge, 1u);
+  EXPECT_EQ(replication.lease_ns, 500'000'000);
+  EXPECT_EQ(replication.standby_timeout_ns, 200'000'000);
+  EXPECT_EQ(config.standbys[0].log_name, "second");
+  ResolveAddresses(config);
+  EXPECT_EQ(config.tickerplant->replication.advertise, "127.0.0.1:5010");
+  EXPECT_EQ(config.standbys[0].replication.advertise, "far:5031");
+  EXPECT_EQ(config.rdbs[0].tickerplant, "127.0.0.1:5010,127.0.0.1:5031");
+  EXPECT_EQ(config.rdbs[1].tickerplant, "127.0.0.1:5031,127.0.0.1:5010,elsewhere:5010");
+}
+
+TEST(StackConfig, SaysWhatIsWrongWithACluster) {
+  const std::string cluster = "[replication]\netcd = [\"http://a:2379\"]\n";
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[[standby]]\n"),
+              testing::HasSubstr("needs a section [replication]"));
+  EXPECT_THAT(ErrorOf("[replication]\n[tickerplant]\n"), testing::HasSubstr("etcd: expected URLs"));
+  EXPECT_THAT(ErrorOf(cluster + "lease_ms = 1\n[tickerplant]\n"), testing::HasSubstr("lease_ms"));
+  EXPECT_THAT(ErrorOf(cluster + "[tickerplant]\n[[standby]]\nlog_name = \"sym\"\n"),
+              testing::HasSubstr("the log sym is another tickerplant's"));
+}
+
 TEST(StackConfig, EveryProcessHasTheLimitsOfHealth) {
   const StackConfig config = Parsed(R"(
 [health]

@@ -1,4 +1,5 @@
-// [tickerplant] and `tickstack tickerplant`; [[chained]] and `tickstack chained`.
+// [tickerplant] and `tickstack tickerplant`; [[standby]] and `tickstack standby`; [[chained]] and
+// `tickstack chained`.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace tickstack::cli {
 namespace {
 
 using tickerplant::ChainedOptions;
+using tickerplant::StandbyOptions;
 using tickerplant::TickerplantMainOptions;
 
 constexpr std::array kFsyncWords = {
@@ -67,11 +69,60 @@ absl::Status ReadShared(const ConfigTable& table, const StackConfig& config,
   return table.Read("busy_poll", &options.busy_poll);
 }
 
-absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& table,
-                             StackConfig& config, TickerplantMainOptions& options) {
+// Reads `[replication]`, and where the other members of the cluster reach this one.
+absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
+                             TickerplantMainOptions& options) {
+  constexpr int64_t kMsMin = 50, kMsMax = 600'000, kNsPerMs = 1'000'000;
+  constexpr size_t kAcknowledgeMax = 15;
+  if (!root.Has("replication")) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const ConfigTable section, root.Table("replication"));
+  tickerplant::ReplicationOptions& replication = options.replication;
+  TS_RETURN_IF_ERROR(section.Read("etcd", &replication.etcd));
+  if (replication.etcd.empty()) {
+    return section.ErrorAt("etcd", "expected URLs such as \"http://127.0.0.1:2379\"");
+  }
+  TS_RETURN_IF_ERROR(section.Read("cluster", &replication.cluster));
+  TS_RETURN_IF_ERROR(
+      section.Read("acknowledge", &replication.acknowledge, size_t{0}, kAcknowledgeMax));
+  int64_t lease_ms = replication.lease_ns / kNsPerMs;
+  int64_t timeout_ms = replication.standby_timeout_ns / kNsPerMs;
+  TS_RETURN_IF_ERROR(section.Read("lease_ms", &lease_ms, kMsMin, kMsMax));
+  TS_RETURN_IF_ERROR(section.Read("standby_timeout_ms", &timeout_ms, kMsMin, kMsMax));
+  replication.lease_ns = lease_ms * kNsPerMs;
+  replication.standby_timeout_ns = timeout_ms * kNsPerMs;
+  return table.Read("advertise", &replication.advertise);
+}
+
+absl::Status ReadTickerplant(const ConfigTable& root, const ConfigTable& table, StackConfig& config,
+                             TickerplantMainOptions& options) {
   options.schemas = config.schemas;
   TS_RETURN_IF_ERROR(ReadShared(table, config, options));
+  TS_RETURN_IF_ERROR(ReadReplication(root, table, options));
   return table.ReadDuration("roll_offset", &options.roll_offset_ns);
+}
+
+// True if another tickerplant of this configuration has logs of this name.
+bool IsLogNameTaken(const StackConfig& config, const std::string& log_name) {
+  const auto has = [&log_name](const auto& all) {
+    return std::ranges::any_of(all, [&](const auto& each) { return each.log_name == log_name; });
+  };
+  return (config.tickerplant && config.tickerplant->log_name == log_name) || has(config.standbys) ||
+         has(config.chained);
+}
+
+// Another member of the cluster. The logs of all are in one folder, so the default of log_name is
+// the name of the process.
+absl::Status ReadStandby(const ConfigTable& root, const ConfigTable& table, StackConfig& config,
+                         StandbyOptions& options) {
+  options.log_name = options.name;
+  TS_RETURN_IF_ERROR(ReadTickerplant(root, table, config, options));
+  if (options.replication.etcd.empty()) {
+    return root.ErrorAt("standby", "needs a section [replication], found none");
+  }
+  if (!IsLogNameTaken(config, options.log_name)) return absl::OkStatus();
+  return table.ErrorAt(
+      "log_name",
+      fmt::format("the log {} is another tickerplant's: give it another name", options.log_name));
 }
 
 // Keeps the schemas of these tables; no tables: all. Returns a name that no schema has.
@@ -109,10 +160,7 @@ absl::Status ReadChained(const ConfigTable& /*root*/, const ConfigTable& table, 
   TS_RETURN_IF_ERROR(ReadFromZero(table, "poll_ms", &options.poll_ms));
   options.log_name = options.name;
   TS_RETURN_IF_ERROR(ReadShared(table, config, options));
-  const bool is_taken = (config.tickerplant && config.tickerplant->log_name == options.log_name) ||
-                        std::ranges::find(config.chained, options.log_name,
-                                          &ChainedOptions::log_name) != config.chained.end();
-  if (!is_taken) return absl::OkStatus();
+  if (!IsLogNameTaken(config, options.log_name)) return absl::OkStatus();
   return table.ErrorAt(
       "log_name",
       fmt::format("the log {} is another tickerplant's: give it another name", options.log_name));
@@ -156,9 +204,15 @@ void AddSharedFlags(CLI::App& command, StackConfig& config, TickerplantMainOptio
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
 }
 
+void AddAdvertiseFlag(CLI::App& command, TickerplantMainOptions& options) {
+  command.add_option("--advertise", options.replication.advertise,
+                     "Address at which other members of a cluster reach this one");
+}
+
 std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config,
                                           TickerplantMainOptions& options) {
   AddSharedFlags(command, config, options);
+  AddAdvertiseFlag(command, options);
   AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
   command
       .add_option("--time-zone", options.time_zone,
@@ -169,9 +223,31 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
   return AddTakeOverFlag(command, "tickerplant", options.listener, options.take_over);
 }
 
-void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& /*options*/,
-                   Flags& flags) {
+std::function<void()> AddStandbyFlags(CLI::App& command, StackConfig& config,
+                                      StandbyOptions& options) {
+  AddSharedFlags(command, config, options);
+  AddAdvertiseFlag(command, options);
+  AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
+  // CLI11 calls the returned function after it has read all flags.
+  return [&options] {
+    if (options.replication.etcd.empty()) {
+      throw CLI::ValidationError("--config", "needs a file with a section [replication]");
+    }
+  };
+}
+
+// The other members reach this one at `advertise`, by default where it listens.
+void ResolveAdvertise(const AddressOf& /*address_of*/, TickerplantMainOptions& options) {
+  std::string& advertise = options.replication.advertise;
+  if (advertise.empty()) advertise = wire::AddressOf(options.listener).ToString();
+}
+
+void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& options, Flags& flags) {
   flags.insert(flags.end(), {"--data", config.data});
+  const tickerplant::ReplicationOptions& replication = options.replication;
+  if (!replication.etcd.empty()) {
+    flags.insert(flags.end(), {"--advertise", replication.advertise});
+  }
   if (config.date) flags.insert(flags.end(), {"--date", *config.date});
 }
 
@@ -211,9 +287,23 @@ const ProcessHooks<TickerplantMainOptions> kTickerplantHooks = {
     .add_flags = AddTickerplantFlags,
     .run = [](const StackConfig&,
               TickerplantMainOptions& options) { return tickerplant::RunTickerplant(options); },
+    .resolve = ResolveAdvertise,
     .child_flags = AddChildFlags,
     .set_date = [](int32_t day, TickerplantMainOptions& options) { options.date = day; },
     .metrics = tickerplant::Metrics,
+};
+
+const ProcessHooks<StandbyOptions> kStandbyHooks = {
+    .read = ReadStandby,
+    .add_flags = AddStandbyFlags,
+    .run = [](const StackConfig&,
+              StandbyOptions& options) { return tickerplant::RunTickerplant(options); },
+    .resolve = [](const AddressOf& address_of,
+                  StandbyOptions& options) { ResolveAdvertise(address_of, options); },
+    .child_flags = [](const StackConfig& config, const StandbyOptions& options,
+                      Flags& flags) { AddChildFlags(config, options, flags); },
+    .set_date = [](int32_t day, StandbyOptions& options) { options.date = day; },
+    .metrics = tickerplant::StandbyMetrics,
 };
 
 const ProcessHooks<ChainedOptions> kChainedHooks = {

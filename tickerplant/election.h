@@ -11,8 +11,8 @@
 // counts its lease from before it sent a write, and a follower from after it saw that write.
 //
 // Rows do not depend on the lease: a leader logs nothing without its standbys (standbys.h), one of
-// which the next leader is. So a leader whose lease ran out because the store is down continues as
-// long as its whole in-sync set is connected (MayOutlastLease), and stops otherwise: it was cut off,
+// which the next leader is. So a leader whose lease ran out because the store is down continues
+// while its whole in-sync set is connected (MayOutlastLease). It stops otherwise: it was cut off,
 // and its feeds should look for the next leader.
 //
 // The store's own leases are not used, because those of etcd last two seconds or more.

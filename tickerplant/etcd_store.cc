@@ -186,7 +186,7 @@ class EtcdStore::Worker {
   }
 
   const EtcdOptions options_;
-  size_t endpoint_ = 0;  // Of the worker's thread.
+  size_t endpoint_ = 0;  // Index of the member to ask; the thread's.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Request> requests_;  // Guarded by mutex_.

@@ -23,7 +23,7 @@ struct EtcdOptions {
   // answer.
   std::vector<std::string> endpoints;
   std::string key;
-  std::chrono::milliseconds timeout{150};  // Of one request to one member.
+  std::chrono::milliseconds timeout{150};  // Limit for one request to one member.
 };
 
 class EtcdStore final : public ElectionStore {

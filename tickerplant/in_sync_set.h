@@ -19,8 +19,8 @@ using MemberNames = std::set<std::string, std::less<>>;
 class InSyncSet {
  public:
   virtual ~InSyncSet() = default;
-  // Replaces the set, without the leader's own name. Calls `done` later: OK if `members` are the set
-  // from now on. After an error the set may be the old one or the new one. One write at a time.
+  // Replaces the set, without the leader's own name. Calls `done` later: OK if the set consists of
+  // `members` now. After an error it may be the old set or the new one. One write at a time.
   virtual void Write(const MemberNames& members, std::function<void(absl::Status)> done) = 0;
 };
 

@@ -49,9 +49,9 @@ class StandbyLog {
   // The ends of the last blocks of the newest log, ascending. The last one is place().
   std::vector<wire::LogEnd> Ends() const { return {ends_.begin(), ends_.end()}; }
 
-  // Begins the log of `date`, which begins with these rows by feed. It is the first log, or there is
-  // one of this day without messages: if that begins with other rows, it is made anew.
-  // kFailedPrecondition if there is any other log.
+  // Begins the log of `date`, with these rows by feed. It is the first log, or there is one of this
+  // day without messages: if that begins with other rows, it is made anew. kFailedPrecondition if
+  // there is any other log.
   absl::Status Begin(int32_t date, NameMap<wire::TableRows> carried);
   // Cuts the newest log after message `seq`. Errors: those of CutTplog and of Open; then there is
   // no log, and this must be opened again. Cost: reads the index.

@@ -217,6 +217,14 @@ bool Standbys::is_settled() {
   return is_settled_;
 }
 
+bool Standbys::has_everybody() const {
+  const auto is_there = [&](const std::string& name) {
+    const Member* const member = Find(name);
+    return member != nullptr && member->started;  // Tick drops those that owe for too long.
+  };
+  return std::ranges::all_of(in_sync_, is_there) && std::ranges::all_of(maybe_, is_there);
+}
+
 bool Standbys::has_enough() const { return in_sync_.size() >= options_.acknowledge; }
 
 bool Standbys::IsAcknowledged(ReplicaPlace place) const {

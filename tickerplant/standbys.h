@@ -18,8 +18,8 @@
 // unless fewer than `acknowledge` would remain: then nothing is logged until one is back, and
 // whoever was in the set can still lead.
 //
-// A new leader's own log may end with blocks that its predecessor never logged. They count as logged
-// when the whole in-sync set has them (is_settled), and until then the leader serves nobody.
+// A new leader's own log may end with blocks that its predecessor never logged. They count as
+// logged when the whole in-sync set has them (is_settled). Until then the leader serves nobody.
 //
 // Memory: the blocks in flight, which the tickerplant bounds (kInFlightBytes), and for each standby
 // that catches up the blocks that it has not acknowledged, at most kWindowBytes and one block.
@@ -97,20 +97,23 @@ class Standbys final : public CommitGate {
   // True once the whole in-sync set has the log with which this leader began. Its last blocks may
   // be of a leader that never logged them, so until then no client may be told of any row.
   bool is_settled();
+  bool was_settled() const { return is_settled_; }  // By the last is_settled.
+  // True if the whole in-sync set is connected, and owes nothing for longer than the timeout.
+  bool has_everybody() const;
   // True if enough standbys are in sync to log rows.
   bool has_enough() const;
   const MemberNames& in_sync() const { return in_sync_; }
   uint64_t epoch() const { return options_.epoch; }
   size_t in_flight_bytes() const { return in_flight_bytes_; }
+  size_t in_flight_blocks() const { return in_flight_.size(); }
 
-  // What is known of a standby.
+  // The state of a standby.
   struct Status {
     std::string name;
     std::string peer;
     std::string_view state;  // `joining`, `catching_up`, `live`, `in_sync` or `lost`.
     ReplicaPlace acked;
-    uint64_t behind_messages =
-        0;  // Of the leader's day; all of its log if it is in an earlier one.
+    uint64_t behind_messages = 0;  // All of the day's, if it is in an earlier day.
   };
   std::vector<Status> Statuses() const;
 

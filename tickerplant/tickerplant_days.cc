@@ -25,9 +25,13 @@ constexpr std::chrono::milliseconds kClosingTick{1};
 
 // Ends the day by request: immediately, or after the closers have published their final rows.
 absl::Status TickerplantService::EndDay() {
-  if (closers_.empty()) return tickerplant_->EndDay();
+  if (closers_.empty() && standbys_ == nullptr) return tickerplant_->EndDay();
   TS_RETURN_IF_ERROR(tickerplant_->MayEndDay());
-  if (closers_.is_closing()) return FailedPrecondition("day: it is ending already");
+  if (closers_.is_closing() || rolling_) return FailedPrecondition("day: it is ending already");
+  if (closers_.empty()) {
+    RollTo(tickerplant_->date() + 1);
+    return absl::OkStatus();
+  }
   ends_by_hand_ = true;
   BeginClosing();
   return absl::OkStatus();
@@ -93,22 +97,29 @@ void TickerplantService::EndWhenClosed() {
     CommitStaged();
     next.done(tickerplant_->EndDayTo(next.date));
   } else if (std::exchange(ends_by_hand_, false)) {
+    if (standbys_ != nullptr) return RollTo(tickerplant_->date() + 1);
     if (const absl::Status ended = tickerplant_->EndDay(); !ended.ok()) {
       LogError("day not ended error=\"{}\"", Message(ended));
     }
   } else {
     RollNow();
+    if (rolling_) return;
   }
   TakeHeldForNextDay();
 }
 
 void TickerplantService::Roll() {
+  if (rolling_) return RollWhenAcknowledged();
   if (closers_.is_closing()) return;
   if (!closers_.empty() && tickerplant_->IsRollDue()) return BeginClosing();
   RollNow();
 }
 
 void TickerplantService::RollNow() {
+  if (standbys_ != nullptr) {
+    if (tickerplant_->IsRollDue() && standbys_->is_settled()) RollTo(tickerplant_->NextDay());
+    return;
+  }
   if (const absl::StatusOr<bool> rolled = tickerplant_->RollIfDue(); !rolled.ok()) {
     static LogLimit limit(60 * kNsPerSecond);
     if (limit.Pass())

@@ -1,8 +1,11 @@
 #include "tickerplant/tickerplant_main.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "base/file.h"
 #include "base/heap.h"
@@ -12,7 +15,9 @@
 #include "base/thread_priority.h"
 #include "base/time.h"
 #include "serve/process_status.h"
+#include "tickerplant/cluster_member.h"
 #include "tickerplant/day_clock.h"
+#include "tickerplant/etcd_store.h"
 #include "tickerplant/succession.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_metrics.h"
@@ -106,9 +111,108 @@ serve::ProcessStatus StatusOf(const TickerplantMainOptions& options,
                                .limits = options.health});
 }
 
+wire::ServerOptions ServerOptionsOf(const TickerplantMainOptions& options) {
+  wire::ServerOptions server;
+  server.connection.max_queue_bytes = options.max_queue_bytes;
+  server.connection.max_message_bytes = options.max_message_bytes;
+  server.max_connections = options.max_connections;
+  return server;
+}
+
+serve::ProcessStatus StandbyStatusOf(const TickerplantMainOptions& options,
+                                     const ClusterMember& member) {
+  return serve::ProcessStatus({.role = "standby",
+                               .name = options.name,
+                               .metrics = StandbyMetrics(),
+                               .facts = [&member] { return FactsOfStandby(member.Stats()); },
+                               .reasons = StandbyReasonsOf,
+                               .disks = {{"log", options.data + "/tplog"}},
+                               .limits = options.health});
+}
+
+// Runs a member of a cluster: a standby until it is elected, then the leader. Returns the exit
+// code: 1 also if it leads no longer, so that the supervisor starts it again, as a standby.
+absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
+  const Clock& clock = SystemClock::Instance();
+  const TickerplantOptions plant = PlantOptions(options);
+  TS_ASSIGN_OR_RETURN(const DayClock day,
+                      DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
+  wire::EventLoop loop;
+  bool stop = false;
+  absl::Status failure;
+  const auto end = [&](absl::Status why) {
+    if (failure.ok()) failure = std::move(why);
+    stop = true;
+  };
+  const ReplicationOptions& replication = options.replication;
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<EtcdStore> store,
+      EtcdStore::Open(
+          loop, {replication.etcd, fmt::format("/tickstack/{}/leadership", replication.cluster),
+                 std::chrono::milliseconds(replication.lease_ns / 4'000'000)}));
+  std::optional<Leadership> elected;
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ClusterMember> member,
+      ClusterMember::Start(
+          loop, options.name, replication, {plant.log_directory, plant.log_name, plant.log},
+          store.get(), [&](const Leadership& leadership) { elected = leadership; }, end));
+  loop.OnStopSignal([&](int) { stop = true; });
+  AskForShortSlices();
+  const wire::Heartbeat heartbeat(loop, options.listener);
+  // The standby's server ends with its sockets, and the leader's needs them.
+  wire::ListenerOptions of_leader = options.listener;
+  for (int* const fd : {&of_leader.listen_fd, &of_leader.unix_listen_fd}) {
+    if (*fd >= 0) *fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+  }
+  {
+    serve::ProcessStatus status = StandbyStatusOf(options, *member);
+    wire::ServerOptions server_options = ServerOptionsOf(options);
+    server_options.http_options.status = &status;
+    TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
+                        wire::Listen(loop, options.listener, server_options, member.get()));
+    LogInfo("standby up port={} cluster={}", server->port(), replication.cluster);
+    loop.RunUntil([&] { return stop || elected; }, options.busy_poll);
+  }
+  if (stop) {
+    const absl::Status stopped = member->Stop();
+    TS_RETURN_IF_ERROR(failure);
+    TS_RETURN_IF_ERROR(stopped);
+    LogInfo("standby down");
+    return 0;
+  }
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
+                      Tickerplant::Open(plant, day, &clock));
+  TickerplantService service(loop, std::move(tickerplant), BatchClockOf(options), end);
+  MemberNames in_sync = elected->in_sync;
+  in_sync.erase(options.name);
+  service.Lead({options.name, elected->epoch, replication.acknowledge,
+                replication.standby_timeout_ns, in_sync},
+               &member->in_sync_set(), end);
+  member->set_may_outlast([&service] { return service.standbys()->has_everybody(); });
+  service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
+  serve::ProcessStatus status = StatusOf(options, service);
+  wire::ServerOptions server_options = ServerOptionsOf(options);
+  server_options.http_options.status = &status;
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
+                      wire::Listen(loop, of_leader, server_options, &service));
+  LogInfo("tickerplant up port={} batch_ms={} date={} tables={} fsync={} epoch={}", server->port(),
+          options.batch_ms, FormatDate(service.tickerplant().date()), options.schemas.size(),
+          static_cast<int>(options.fsync), elected->epoch);
+  loop.RunUntil([&] { return stop; }, options.busy_poll);
+  TS_RETURN_IF_ERROR(failure);
+  const absl::Status drained = Drain(loop, *server, service);
+  const absl::Status resigned = member->Stop();
+  LogInfo("tickerplant down seq={} rows={}", service.tickerplant().logged_seq(),
+          service.tickerplant().counters().rows);
+  TS_RETURN_IF_ERROR(drained);
+  TS_RETURN_IF_ERROR(resigned);
+  return 0;
+}
+
 // Returns the exit code.
 absl::StatusOr<int> Run(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckTimes(options));
+  if (!options.replication.etcd.empty()) return RunMember(std::move(options));
   const Clock& clock = SystemClock::Instance();
   TickerplantOptions plant = PlantOptions(options);
   UpstreamOptions upstream;
@@ -138,10 +242,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   });
   if (IsChained(options)) TS_RETURN_IF_ERROR(service.Follow(upstream));
   service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
-  wire::ServerOptions server_options;
-  server_options.connection.max_queue_bytes = options.max_queue_bytes;
-  server_options.connection.max_message_bytes = options.max_message_bytes;
-  server_options.max_connections = options.max_connections;
+  wire::ServerOptions server_options = ServerOptionsOf(options);
   serve::ProcessStatus status = StatusOf(options, service);
   server_options.http_options.status = &status;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "serve/health.h"
 #include "table/schema.h"
+#include "tickerplant/replication_options.h"
 #include "wire/listener_options.h"
 #include "wire/tplog_writer.h"
 
@@ -51,6 +52,14 @@ struct TickerplantMainOptions {
   std::string upstream;
   std::vector<std::string> symbols;  // Symbols to copy; empty: all.
   double poll_ms = 5;  // Pause before the next request at the end of the upstream's log.
+
+  // How this tickerplant is a member of a cluster; without etcd, it is alone.
+  ReplicationOptions replication;
+};
+
+// The options of one more tickerplant of the cluster in the same configuration.
+struct StandbyOptions : TickerplantMainOptions {
+  StandbyOptions() { name = log_name = "standby"; }
 };
 
 // The options of a process that copies another tickerplant.

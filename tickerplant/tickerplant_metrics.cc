@@ -121,6 +121,25 @@ constexpr serve::Metric kUpstreamMetrics[] = {
      "Days between two copied ones of which the upstream has no log.", kUpstream, "days_skipped"},
 };
 
+constexpr std::string_view kReplica = wire::protocol::kReplica;
+
+constexpr serve::Metric kStandbyMetrics[] = {
+    {"epoch", kGauge, "leaders", "Number of the cluster's newest leader.", kReplica, "epoch"},
+    {"follows", kGauge, "connections", "1 while the leader's blocks are being logged.", kReplica,
+     "follows"},
+    {"in_sync", kGauge, "members", "1 if this standby is in the in-sync set.", kReplica, "in_sync"},
+    {"logged_messages", kGauge, "messages", "Messages in the newest day's log.", kReplica,
+     "messages"},
+    {"store_silent_seconds",
+     kGauge,
+     "seconds",
+     "Time since etcd answered last.",
+     kReplica,
+     "store_silent_ms",
+     {},
+     kMs},
+};
+
 constexpr auto kChainedMetrics = [] {
   std::array<serve::Metric, std::size(kMetrics) + std::size(kUpstreamMetrics)> all{};
   std::ranges::copy(kUpstreamMetrics, std::ranges::copy(kMetrics, all.begin()).out);
@@ -145,6 +164,19 @@ void AddUpstream(const serve::StatusFacts& facts, const serve::HealthLimits& lim
   }
 }
 
+// What keeps the leader of a cluster from logging rows.
+void AddStandbys(const serve::StatusFacts& facts, serve::Reasons& reasons) {
+  if (facts.Find(kReplica) == nullptr) return;
+  if (facts.NumberOr0(kReplica, "settled") == 0) {
+    reasons.push_back("takes over, and waits for the standbys in sync");
+  } else if (facts.NumberOr0(kReplica, "enough") == 0) {
+    reasons.push_back(
+        fmt::format("feeds are paused: {:.0f} standbys are in sync, fewer than must "
+                    "acknowledge",
+                    facts.NumberOr0(kReplica, "in_sync")));
+  }
+}
+
 void AddSilentFeeds(const serve::StatusFacts& facts, double at_most_ms, serve::Reasons& reasons) {
   for (const serve::NamedNumber& feed : facts.Numbers(kActivity, "feed_ms")) {
     if (feed.number <= at_most_ms) continue;
@@ -159,12 +191,33 @@ std::span<const serve::Metric> Metrics() { return kMetrics; }
 
 std::span<const serve::Metric> ChainedMetrics() { return kChainedMetrics; }
 
+std::span<const serve::Metric> StandbyMetrics() { return kStandbyMetrics; }
+
+serve::StatusFacts FactsOfStandby(Value replica) {
+  serve::StatusFacts facts;
+  facts.answers.push_back({kReplica, std::move(replica)});
+  return facts;
+}
+
+serve::Reasons StandbyReasonsOf(const serve::StatusFacts& facts, const serve::HealthLimits&) {
+  serve::Reasons reasons;
+  if (facts.NumberOr0(kReplica, "follows") == 0) {
+    reasons.push_back(fmt::format("does not follow the leader: {}", facts.Text(kReplica, "error")));
+  } else if (facts.NumberOr0(kReplica, "in_sync") == 0) {
+    reasons.push_back("is not in sync with the leader yet");
+  }
+  return reasons;
+}
+
 serve::StatusFacts FactsOf(const TickerplantService& service) {
   serve::StatusFacts facts;
   facts.answers.push_back({kStats, service.Stats()});
   facts.answers.push_back({kActivity, service.ActivityOfToday()});
   if (absl::StatusOr<Value> upstream = service.UpstreamStats(); upstream.ok()) {
     facts.answers.push_back({kUpstream, *std::move(upstream)});
+  }
+  if (absl::StatusOr<Value> replica = service.ReplicaStats(); replica.ok()) {
+    facts.answers.push_back({kReplica, *std::move(replica)});
   }
   return facts;
 }
@@ -177,6 +230,7 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts, const serve::HealthLim
                                   facts.NumberOr0(kStats, "behind_rows")));
   }
   AddUpstream(facts, limits, reasons);
+  AddStandbys(facts, reasons);
   const double overdue_ms = facts.NumberOr0(kStats, "day_overdue_ms");
   if (overdue_ms > kOverdueMsMax) {
     reasons.push_back(

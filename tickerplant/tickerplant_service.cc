@@ -59,7 +59,8 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       batch_timer_(loop),
       day_timer_(loop),
       retry_timer_(loop),
-      closing_timer_(loop) {
+      closing_timer_(loop),
+      standbys_timer_(loop) {
   if (batches_.interval_ns() > 0) {
     const int64_t now_ns = clock_.NowNs();
     batch_timer_.Every(
@@ -98,9 +99,10 @@ void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedM
 
 void TickerplantService::Take(Connection& connection, const wire::ReceivedMessage& message) {
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
-  if (closers_.is_closing() && WaitsForNextDay(connection, name)) {
-    return HoldForNextDay(connection, message);
-  }
+  const bool waits = rolling_ ? !name || !Verbs::IsWithoutRows(*name)
+                              : closers_.is_closing() && WaitsForNextDay(connection, name);
+  if (waits) return HoldForNextDay(connection, message);
+  if (standbys_ != nullptr && RefuseUnsettled(connection, message, name)) return;
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
   if (rows != nullptr) return StageMessage(connection, message, *rows);
   if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
@@ -113,7 +115,9 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   const bool sync = message.kind == MessageKind::kSync;
   if (status.ok()) {
     stager_ = connection.id();
-    if (sync) waiting_.push_back({connection.id(), {{}, connection.TakeTicket(), Value()}});
+    if (sync)
+      waiting_.push_back(
+          {connection.id(), tickerplant_->upds_staged(), {{}, connection.TakeTicket(), Value()}});
     return;
   }
   static LogLimit limit;
@@ -202,7 +206,7 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   const bool waits =
       verbs.has_staged() || (!answer.messages.empty() && HasWaitingAnswer(connection));
   if (waits) {
-    waiting_.push_back({connection.id(), std::move(answer)});
+    waiting_.push_back({connection.id(), tickerplant_->upds_staged(), std::move(answer)});
   } else {
     serve::Send(connection, answer);
   }
@@ -223,17 +227,31 @@ void TickerplantService::OnDrained(Connection& connection) {
   ServeBehind();
   HoldFeed(connection);
   if (tickerplant_->has_staged()) {
-    if (stager_ == connection.id())
-      RetryLater(&connection);  // Clients that only query are still answered.
-    return;
+    if (stager_ == connection.id()) {
+      // Clients that only query are still answered.
+      if (standbys_ == nullptr || disk_full_) {
+        RetryLater(&connection);
+      } else {
+        HoldForStandbys(connection);
+      }
+    }
+    if (standbys_ == nullptr) return;
   }
   AnswerWaiting();
 }
 
-// Answers the waiting requests: everything accepted is logged, or needed no logging.
+// Answers the waiting requests whose rows are logged, or needed no logging. They are in the order
+// in which their rows were staged.
 void TickerplantService::AnswerWaiting() {
   if (failed_) return;
-  for (const WaitingAnswer& waiting : std::exchange(waiting_, {})) {
+  const auto is_logged = [logged = tickerplant_->upds_logged()](const WaitingAnswer& waiting) {
+    return waiting.upds <= logged;
+  };
+  const auto end = std::ranges::find_if_not(waiting_, is_logged);
+  const std::vector<WaitingAnswer> logged(std::make_move_iterator(waiting_.begin()),
+                                          std::make_move_iterator(end));
+  waiting_.erase(waiting_.begin(), end);
+  for (const WaitingAnswer& waiting : logged) {
     const auto it = connections_.find(waiting.connection);
     if (it != connections_.end()) serve::Send(*it->second, waiting.answer);
   }
@@ -283,7 +301,7 @@ void TickerplantService::RetryLater(Connection* feed) {
   paused_.push_back(feed->weak_from_this());
   retry_timer_.Every(kRetryPause, [this] {
     CommitStaged();
-    if (tickerplant_->has_staged()) return;
+    if (standbys_ != nullptr ? disk_full_ : tickerplant_->has_staged()) return;
     retry_timer_.Cancel();
     AnswerWaiting();
     for (const std::weak_ptr<Connection>& weak : std::exchange(paused_, {})) {
@@ -417,6 +435,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
   held_requests_.erase(connection.id());
   chained_.erase(connection.id());
   feed_windows_.OnConnectionGone(connection.id());
+  if (standbys_ != nullptr) standbys_->OnConnectionGone(connection.id());
   publishers_.OnConnectionGone(connection.id());
   closers_.OnConnectionGone(connection.id());
   feed_names_.OnConnectionGone(connection.id());
@@ -434,6 +453,9 @@ ConnectionOutlet& TickerplantService::OutletOf(Connection& connection) {
 }
 
 absl::Status TickerplantService::MayHandOver() {
+  if (standbys_ != nullptr) {
+    return absl::FailedPreconditionError("it leads standbys: stop it, and one of them leads");
+  }
   if (failed_) return absl::FailedPreconditionError("the log has failed");
   if (closers_.is_closing()) return absl::UnavailableError("the day is ending");
   if (!tickerplant_->ended_logs().is_idle()) {
@@ -450,6 +472,7 @@ absl::Status TickerplantService::Close() {
   day_timer_.Cancel();
   retry_timer_.Cancel();
   closing_timer_.Cancel();
+  standbys_timer_.Cancel();
   CommitStaged();
   return tickerplant_->Close();
 }

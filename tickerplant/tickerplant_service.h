@@ -28,6 +28,7 @@
 #include "tickerplant/feed_windows.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
+#include "tickerplant/standbys.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/upstream.h"
 #include "wire/event_loop.h"
@@ -46,6 +47,13 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   // Copies the rows of another tickerplant from now on, which also ends the days. The tickerplant
   // must have been opened with `follows_upstream`. Errors: those of Upstream::Open.
   absl::Status Follow(const UpstreamOptions& options);
+  // Leads standbys from now on: rows are logged when those in sync have them. Until the new
+  // leader's log is settled (standbys.h), all clients but standbys are refused. `in_sync` must
+  // outlive this. `on_fenced` is called if there is a later leader.
+  void Lead(StandbysOptions options, InSyncSet* in_sync,
+            std::function<void(absl::Status)> on_fenced);
+  // nullptr: it leads no standbys.
+  const Standbys* standbys() const { return standbys_.get(); }
   ~TickerplantService() override;
 
   void OnOpened(wire::Connection& connection) override;
@@ -67,6 +75,8 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   Value ActivityOfToday() const;
   // The answer to `.u.upstream[]`. kNotFound if nothing is copied.
   absl::StatusOr<Value> UpstreamStats() const;
+  // The answer to `.u.replica[]`. kNotFound if no standbys are led.
+  absl::StatusOr<Value> ReplicaStats() const;
 
   // UpstreamTarget:
   Tickerplant& plant() override { return *tickerplant_; }
@@ -79,6 +89,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   // What a request sends once everything that it staged is logged.
   struct WaitingAnswer {
     uint64_t connection;
+    uint64_t upds;  // Tickerplant::upds_logged from which on it may be sent.
     serve::LoopAnswer answer;
   };
 
@@ -108,6 +119,14 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   void Fail(const absl::Status& why);
   void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
+  void OnStandbysProgress();
+  void HoldForStandbys(wire::Connection& connection);
+  bool MustWaitForStandbys() const;
+  void ReleaseHeldForStandbys();
+  bool RefuseUnsettled(wire::Connection& connection, const wire::ReceivedMessage& message,
+                       const std::optional<std::string_view>& verb);
+  void RollTo(int32_t next);
+  void RollWhenAcknowledged();
   void Roll();
   void RollNow();
   absl::Status EndDay();
@@ -171,6 +190,16 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
   // Requests of subscribers that are behind, by connection.
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
+  std::unique_ptr<Standbys> standbys_;
+  wire::Timer standbys_timer_;
+  // Connections that are not read because too much waits for standbys.
+  std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;
+  // The day that begins when the standbys have begun it. Rows wait for it meanwhile.
+  struct RollingDay {
+    int32_t next;
+    bool is_offered = false;
+  };
+  std::optional<RollingDay> rolling_;
   bool serve_turn_posted_ = false;
   int64_t stall_max_ns_ = 600 * kNsPerSecond;
   // Expires with this object, so that later callbacks do nothing.

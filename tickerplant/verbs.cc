@@ -94,6 +94,11 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kStats, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Stats},
     {protocol::kActivity, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ActivityOfToday},
     {protocol::kUpstream, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::UpstreamStats},
+    {protocol::kReplica, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ReplicaStats},
+    {protocol::kReplicate, "[name;epoch;date;seqs;digests]", 5, 5, kResult, kAdminister, nullptr,
+     &Verbs::Replicate},
+    {protocol::kReplicaAcked, "[epoch;date;seq]", 3, 3, kResult, kAdminister, nullptr,
+     &Verbs::ReplicaAcked},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {
@@ -350,6 +355,28 @@ absl::StatusOr<Value> TickerplantService::Verbs::Chain(Args args) {
   answer.push_back(Value::Date(next));
   answer.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(cuts)));
   return Value::List(std::move(answer));
+}
+
+// `.u.replicate[name;epoch;date;seqs;digests]`: a standby joins (replication_messages.h).
+absl::StatusOr<Value> TickerplantService::Verbs::Replicate(Args args) {
+  if (service_.standbys_ == nullptr) {
+    return FailedPrecondition("replicate: this tickerplant leads no standbys");
+  }
+  TS_ASSIGN_OR_RETURN(const ReplicaRequest request, ParseRequest(args));
+  TS_ASSIGN_OR_RETURN(
+      const ReplicaStart start,
+      service_.standbys_->Join(request, sender_.id(), std::make_unique<ConnectionOutlet>(sender_)));
+  return StartAnswer(start);
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::ReplicaAcked(Args args) {
+  if (service_.standbys_ == nullptr) {
+    return FailedPrecondition("replicate: this tickerplant leads no standbys");
+  }
+  TS_ASSIGN_OR_RETURN(const ReplicaAck ack, ParseAck(args));
+  const absl::Status taken = service_.standbys_->OnAck(sender_.id(), ack);
+  if (!taken.ok()) sender_.Close(taken);
+  return taken.ok() ? absl::StatusOr<Value>(Value()) : taken;
 }
 
 absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {

@@ -93,7 +93,7 @@ class ProtocolTest(stack.StackTest):
     def test_a_wrong_number_of_arguments_is_an_error(self):
         with self.start() as client:
             for call in (".u.upd[`trade]", ".u.updn[`F;0;`trade]", ".u.sub[`trade]", ".u.subx[`;`;`ahead;1]", ".u.feed[`F;`a;`takeover;1]",
-                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.logs[1;2]", ".u.chain[2013.10.07;0]", ".u.upstream[1;2]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
+                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.logs[1;2]", ".u.chain[2013.10.07;0]", ".u.upstream[1;2]", ".u.replica[1;2]", ".u.replicate[`a]", ".u.acked[1]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
                 with self.assertRaisesRegex(QError, "^rank", msg=call):
                     client.call(call.encode())
 
@@ -120,6 +120,12 @@ class ProtocolTest(stack.StackTest):
             self.assertIsNone(following)
             with self.assertRaisesRegex(QError, "^upstream"):
                 numbered.call(b".u.upstream[]")
+            with self.assertRaisesRegex(QError, "^replica:"):
+                numbered.call(b".u.replica[]")
+            for standby in ([b".u.replicate", "b", 1, Typed("d", logs["date"][0]), Typed("j", []), Typed("j", [])],
+                            [b".u.acked", 1, Typed("d", logs["date"][0]), 0]):
+                with self.assertRaisesRegex(QError, "^replicate: this tickerplant leads no standbys"):
+                    numbered.call(standby)
             self.assertEqual(1, numbered.call(b".u.protocol"))
 
     def test_eager_subscribers_are_ahead_of_the_batch(self):

@@ -195,7 +195,11 @@ class Connection:
             self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.sendall(f"{user}:{password}".encode() + bytes([capability, 0]))
-        answer = self.socket.recv(1)
+        try:
+            answer = self.socket.recv(1)
+        except OSError:
+            self.socket.close()
+            raise
         if len(answer) != 1:
             self.socket.close()
             raise Closed("refused in the handshake")

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Standby tickerplants with a real etcd: whichever member dies, stops or is started again, no row is lost that a feed
+was told is logged, none is there twice, and the logs of all members have the same bytes.
+
+TICKSTACK_ETCD is the etcd program; run_standby_test.sh finds one. TICKSTACK_KILLS is the number of members that the
+random test kills or stops, TICKSTACK_SEED its seed, which it prints.
+"""
+
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_ipc, stack  # noqa: E402
+
+ETCD = os.environ.get("TICKSTACK_ETCD", "")
+KILLS = int(os.environ.get("TICKSTACK_KILLS", "10"))
+SEED = int(os.environ.get("TICKSTACK_SEED", str(random.randrange(1 << 31))))
+DATE, NEXT = "2020.03.09", "2020.03.10"
+MEMBERS = ("tickerplant", "second", "third")
+
+STACK = """
+[replication]
+etcd = ["{etcd}"]
+cluster = "{cluster}"
+acknowledge = {acknowledge}
+[tickerplant]
+batch_ms = 5
+[[standby]]
+name = "second"
+port = 5031
+batch_ms = 5
+[[standby]]
+name = "third"
+port = 5032
+batch_ms = 5
+{more}
+"""
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Etcd:
+    """A running etcd with one member."""
+
+    def __init__(self, folder):
+        client, peer = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{client}"
+        self.log = open(folder / "etcd.log", "ab")
+        self.process = subprocess.Popen(
+            [ETCD, "--data-dir", str(folder / "etcd"), "--listen-client-urls", self.url,
+             "--advertise-client-urls", self.url, "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+             "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
+             "--initial-cluster", f"default=http://127.0.0.1:{peer}", "--unsafe-no-fsync"],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        stack.wait_until(self.answers, 30, "etcd")
+
+    def answers(self):
+        try:
+            with socket.create_connection(self.url[len("http://"):].split(":"), 1):
+                return True
+        except OSError:
+            return False
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+
+class Feed(threading.Thread):
+    """Sends numbered rows, a few at a time, and remembers how many it was told are logged. It knows all members and
+    goes on to the next one when one does not answer."""
+
+    def __init__(self, ports, name="nyse"):
+        super().__init__(daemon=True)
+        self.ports, self.name = ports, name
+        self.accepted = 0
+        self.last_error = None
+        self.stopping = threading.Event()
+        self.longest = 0.0  # Longest time without an acknowledgement, in seconds.
+        self.error = None
+
+    def run(self):
+        at, last = 0, time.monotonic()
+        while not self.stopping.is_set():
+            try:
+                with kdb_ipc.Connection(self.ports()[at], timeout=0.3) as tickerplant:
+                    logged = tickerplant.call([b".u.feed", self.name, self.name + "1"])["trade"]
+                    if logged < self.accepted:
+                        self.error = f"{logged} rows are logged, {self.accepted} were accepted"
+                        return
+                    self.accepted = logged
+                    while not self.stopping.is_set():
+                        rows = [kdb_ipc.Typed("n", [1, 2]), ["A", "B"], [1.5, 2.5],
+                                kdb_ipc.Typed("j", [self.accepted, self.accepted + 1])]
+                        tickerplant.call([".u.updn", self.name, self.accepted, "trade", rows])
+                        self.accepted += 2
+                        self.longest = max(self.longest, time.monotonic() - last)
+                        last = time.monotonic()
+                        time.sleep(0.001)
+            except (OSError, kdb_ipc.Closed, kdb_ipc.QError) as error:
+                self.last_error = error
+                at = (at + 1) % len(MEMBERS)
+                time.sleep(0.01)
+
+    def stop(self):
+        self.stopping.set()
+        self.join(30)
+
+
+@unittest.skipUnless(ETCD, "no etcd: run_standby_test.sh finds one")
+class StandbyTest(stack.StackTest):
+    TABLES = '[tables]\ntrade = "time n, sym s, price f, size j"\n'
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-etcd-"))
+        cls.etcd = Etcd(cls.shared)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.etcd.stop()
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def start(self, acknowledge=1, more=""):
+        config = self.TABLES + STACK.format(etcd=self.etcd.url, cluster=self.id().split(".")[-1],
+                                            acknowledge=acknowledge, more=more)
+        return self.start_stack(config, "--date", DATE)
+
+    @staticmethod
+    def replica(running, member):
+        """The member's `.u.replica[]`; an empty one while it does not answer."""
+        try:
+            with kdb_ipc.Connection(running.port(member), timeout=1.0) as connection:
+                return connection.call(".u.replica[]")
+        except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
+            return {"role": "", "epoch": 0}
+
+    def leader(self, running):
+        """The member that leads with the highest epoch, or None."""
+        said = {member: self.replica(running, member) for member in MEMBERS}
+        leaders = [member for member in MEMBERS if said[member]["role"] == "leader" and said[member]["settled"]]
+        return max(leaders, key=lambda member: said[member]["epoch"]) if leaders else None
+
+    def wait_for_leader(self, running, standbys=2):
+        def ready():
+            leader = self.leader(running)
+            return leader is not None and self.replica(running, leader)["in_sync"] == standbys
+        stack.wait_until(ready, 60, "a leader with its standbys")
+        return self.leader(running)
+
+    def start_feed(self, running):
+        feed = Feed(lambda: [running.port(member) for member in MEMBERS])
+        feed.start()
+        self.addCleanup(feed.stop)
+        stack.wait_until(lambda: feed.accepted > 50 or feed.error, 60, "rows")
+        return feed
+
+    def log_path(self, running, member, date=DATE):
+        name = "sym" if member == "tickerplant" else member
+        return running.data / "tplog" / f"{name}{date}"
+
+    def check_logs(self, running, feed, date=DATE):
+        """All logs have the same bytes, with each accepted row once."""
+        feed.stop()
+        self.assertIsNone(feed.error)
+        self.wait_for_leader(running)
+
+        def equal():
+            digests = {hashlib.sha256(self.log_path(running, member, date).read_bytes()).hexdigest()
+                       for member in MEMBERS}
+            return len(digests) == 1
+        stack.wait_until(equal, 30, "equal logs")
+        messages = kdb_ipc.decode_all(self.log_path(running, "second", date).read_bytes()[8:])
+        numbers = [number for message in messages for number in message[2][3]]
+        self.assertEqual(numbers, list(range(len(numbers))), "a row is missing or there twice")
+        self.assertGreaterEqual(len(numbers), feed.accepted)
+
+    def test_a_killed_leader_is_replaced_without_a_loss(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        feed.longest = 0
+        os.kill(running.pid(first), signal.SIGKILL)
+        accepted = feed.accepted
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        print(f"killed leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+        self.assertLess(feed.longest, 2.0)
+        self.assertNotEqual(self.wait_for_leader(running), first)
+        self.check_logs(running, feed)
+        self.assertEqual(running.stop(), 0)
+
+    def test_a_stopped_leader_is_replaced_and_learns_it(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        pid = running.pid(first)
+        feed.longest = 0
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            accepted = feed.accepted
+            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        print(f"stopped leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+        stack.wait_until(lambda: running.pid(first) != pid, 30, "the old leader's end")
+        self.check_logs(running, feed)
+
+    def test_a_leader_that_stops_in_order_resigns(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        feed.longest = 0
+        os.kill(running.pid(first), signal.SIGTERM)
+        stack.wait_until(lambda: self.leader(running) not in (None, first), 30, "another leader")
+        accepted = feed.accepted
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        print(f"leader that resigned: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+        self.check_logs(running, feed)
+
+    def test_a_lost_standby_does_not_stop_capture_and_catches_up(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        other = next(member for member in MEMBERS if member != first)
+        pid = running.pid(other)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            accepted = feed.accepted
+            stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 30, "rows without a standby")
+            self.assertEqual(self.leader(running), first)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.check_logs(running, feed)
+        running.kill(other)
+        self.assertEqual(self.wait_for_leader(running), first)
+
+    def test_feeds_are_paused_while_too_few_standbys_are_in_sync(self):
+        running = self.start(acknowledge=2)
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        other = next(member for member in MEMBERS if member != first)
+        pid = running.pid(other)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(1.5)
+            accepted = feed.accepted
+            time.sleep(1.0)
+            self.assertEqual(feed.accepted, accepted)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows again")
+        self.check_logs(running, feed)
+
+    def test_a_day_ends_at_all_members(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        feed.stop()
+        before = feed.accepted
+        with running.connect(first) as leader:
+            leader.call(".u.endofday[]")
+        stack.wait_until(lambda: all(self.log_path(running, member, NEXT).exists() for member in MEMBERS), 30,
+                         "the next day's logs")
+        again = self.start_feed(running)
+        self.assertGreaterEqual(again.accepted, before)
+        again.stop()
+        self.assertIsNone(again.error)
+        for date in (DATE, NEXT):
+            stack.wait_until(lambda day=date: len({self.log_path(running, member, day).read_bytes()
+                                                   for member in MEMBERS}) == 1, 30, f"equal logs of {date}")
+
+    def test_a_standby_refuses_by_name(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        other = next(member for member in MEMBERS if member != first)
+        with running.connect(other) as standby:
+            with self.assertRaisesRegex(kdb_ipc.QError, f"standby: .*:{running.port(first)} leads"):
+                standby.call("1+1")
+
+    def test_random_kills_and_stops(self):
+        print(f"TICKSTACK_SEED={SEED}", flush=True)
+        rng = random.Random(SEED)
+        running = self.start()
+        self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        for _ in range(KILLS):
+            member = rng.choice(MEMBERS)
+            # A leader that was replaced ends by itself, and its successor has another number.
+            stack.wait_until(lambda who=member: stack.is_alive(running.pid(who)), 30, f"a new {member}")
+            pid = running.pid(member)
+            try:
+                if rng.random() < 0.5:
+                    os.kill(pid, signal.SIGKILL)
+                else:
+                    os.kill(pid, signal.SIGSTOP)
+                    time.sleep(rng.uniform(0, 2))
+                    os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass  # It has just ended.
+            accepted = feed.accepted
+            stack.wait_until(lambda at=accepted: feed.accepted > at or feed.error, 60, "rows after a fault")
+            time.sleep(rng.uniform(0, 1.5))
+        self.check_logs(running, feed)
+
+    def test_rows_reach_the_rdb_across_a_failover(self):
+        running = self.start(more="[[rdb]]\n")
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        stack.wait_until(lambda: running.count("trade") > 0, 30, "rows in the rdb")
+        os.kill(running.pid(first), signal.SIGKILL)
+        accepted = feed.accepted
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        feed.stop()
+        self.assertIsNone(feed.error)
+        stack.wait_until(lambda: running.count("trade") >= feed.accepted, 60, "all rows in the rdb")
+        sizes = running.ask("rdb", "asc exec size from trade")
+        self.assertEqual(list(sizes), list(range(len(sizes))))
+
+
+if __name__ == "__main__":
+    stack.main()

@@ -1,0 +1,22 @@
+#pragma once
+
+// How a tickerplant is a member of a cluster (cluster_member.h).
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tickstack::tickerplant {
+
+// `[replication]`.
+struct ReplicationOptions {
+  std::vector<std::string> etcd;  // URLs of etcd's members; empty: no replication.
+  std::string cluster = "stack";  // The entry is the key /tickstack/CLUSTER/leadership.
+  std::string advertise;          // The address at which the others reach this one.
+  size_t acknowledge = 0;         // Standbys that must have a row before it is logged.
+  int64_t standby_timeout_ns = 500'000'000;
+  int64_t lease_ns = 600'000'000;
+};
+
+}  // namespace tickstack::tickerplant

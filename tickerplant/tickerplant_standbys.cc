@@ -1,0 +1,158 @@
+// The part of the service that leads standbys (standbys.h).
+
+#include <chrono>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "tickerplant/tickerplant_service.h"
+#include "tickerplant/verbs.h"
+#include "wire/protocol.h"
+
+namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kStandbysTick = 5ms;
+// Bytes that wait for standbys, above which feeds are not read.
+constexpr size_t kInFlightBytesMax = size_t{8} << 20;
+constexpr size_t kInFlightBlocksMax = kReplicaEndsMax / 2;
+
+}  // namespace
+
+void TickerplantService::Lead(StandbysOptions options, InSyncSet* in_sync,
+                              std::function<void(absl::Status)> on_fenced) {
+  standbys_ = std::make_unique<Standbys>(
+      std::move(options), tickerplant_.get(), in_sync, &clock_, [this] { OnStandbysProgress(); },
+      std::move(on_fenced));
+  tickerplant_->set_gate(standbys_.get());
+  standbys_timer_.Every(kStandbysTick, [this] {
+    standbys_->Tick();
+    OnStandbysProgress();
+  });
+}
+
+// Refuses everything but standbys' messages until the log is settled. True if it is refused.
+bool TickerplantService::RefuseUnsettled(wire::Connection& connection,
+                                         const wire::ReceivedMessage& message,
+                                         const std::optional<std::string_view>& verb) {
+  if (standbys_->is_settled()) return false;
+  if (verb == protocol::kReplicate || verb == protocol::kReplicaAcked ||
+      verb == protocol::kReplica) {
+    return false;
+  }
+  // As a standby refuses (cluster_member.h): the next attempt may find this leader ready.
+  const bool is_query =
+      !message.body.empty() && message.body[0] == static_cast<std::byte>(Type::kChar);
+  if (is_query && message.kind == wire::MessageKind::kSync) {
+    connection.ReplyError(connection.TakeTicket(),
+                          "standby: this tickerplant takes over, and waits for its standbys");
+  }
+  connection.CloseWhenSent(100ms);
+  return true;
+}
+
+void TickerplantService::OnStandbysProgress() {
+  if (failed_) return;
+  if (tickerplant_->has_staged()) {
+    CommitStaged();
+    ServeBehind();
+    AnswerWaiting();
+  }
+  RollWhenAcknowledged();
+  ReleaseHeldForStandbys();
+}
+
+bool TickerplantService::MustWaitForStandbys() const {
+  return !standbys_->has_enough() || standbys_->in_flight_bytes() > kInFlightBytesMax ||
+         standbys_->in_flight_blocks() > kInFlightBlocksMax;
+}
+
+// Does not read a feed whose rows wait for standbys, if too many do.
+void TickerplantService::HoldForStandbys(wire::Connection& connection) {
+  if (!MustWaitForStandbys()) return;
+  if (!standbys_->has_enough()) {
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("too few standbys in sync, feeds are paused");
+  }
+  connection.PauseReading();
+  held_for_standbys_.push_back(connection.weak_from_this());
+}
+
+void TickerplantService::ReleaseHeldForStandbys() {
+  if (held_for_standbys_.empty() || MustWaitForStandbys()) return;
+  for (const std::weak_ptr<wire::Connection>& weak : std::exchange(held_for_standbys_, {})) {
+    if (const std::shared_ptr<wire::Connection> connection = weak.lock()) Resume(*connection);
+  }
+}
+
+// Ends the day and begins `next`, when the standbys have. Rows wait until then.
+void TickerplantService::RollTo(int32_t next) {
+  if (rolling_) return;
+  rolling_ = {next};
+  RollWhenAcknowledged();
+}
+
+void TickerplantService::RollWhenAcknowledged() {
+  if (!rolling_ || failed_ || tickerplant_->has_staged()) return;
+  const ReplicaPlace next{rolling_->next, 0};
+  if (!rolling_->is_offered) {
+    standbys_->OfferNextDay(tickerplant_->date(), rolling_->next);
+    rolling_->is_offered = true;
+  }
+  if (!standbys_->IsAcknowledged(next)) return;
+  if (const absl::Status ended = tickerplant_->EndDayTo(rolling_->next); !ended.ok()) {
+    static LogLimit limit(60 * kNsPerSecond);
+    if (limit.Pass()) LogError("day not ended, trying again error=\"{}\"", Message(ended));
+    return;
+  }
+  standbys_->OnLogged(next);
+  rolling_.reset();
+  TakeHeldForNextDay();
+}
+
+absl::StatusOr<Value> TickerplantService::ReplicaStats() const {
+  if (standbys_ == nullptr) return absl::NotFoundError("replica: this tickerplant has no standbys");
+  SymbolVector keys, names, hosts, states, in_sync;
+  std::vector<Value> values;
+  std::vector<int32_t> dates;
+  std::vector<int64_t> messages, behind;
+  for (const Standbys::Status& each : standbys_->Statuses()) {
+    names.push_back(each.name);
+    hosts.push_back(each.peer);
+    states.push_back(each.state);
+    dates.push_back(each.acked.date == 0 ? kNullInt : each.acked.date);
+    messages.push_back(static_cast<int64_t>(each.acked.seq));
+    behind.push_back(static_cast<int64_t>(each.behind_messages));
+  }
+  for (const std::string& name : standbys_->in_sync()) in_sync.push_back(name);
+  const auto add = [&](std::string_view key, Value value) {
+    keys.push_back(key);
+    values.push_back(std::move(value));
+  };
+  add("role", Value::Symbol("leader"));
+  add("epoch", Value::Long(static_cast<int64_t>(standbys_->epoch())));
+  add("settled", Value::Long(standbys_->was_settled() ? 1 : 0));
+  add("enough", Value::Long(standbys_->has_enough() ? 1 : 0));
+  add("in_sync", Value::Long(static_cast<int64_t>(in_sync.size())));
+  add("in_flight_bytes", Value::Long(static_cast<int64_t>(standbys_->in_flight_bytes())));
+  add("date", Value::Date(tickerplant_->date()));
+  add("messages", Value::Long(static_cast<int64_t>(tickerplant_->logged_seq())));
+  add("in_sync_names", Value::Symbols(std::move(in_sync)));
+  std::vector<Value> columns;
+  columns.push_back(Value::Symbols(std::move(hosts)));
+  columns.push_back(Value::Symbols(std::move(states)));
+  columns.push_back(Value::Vector(Type::kDate, std::span<const int32_t>(dates)));
+  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(messages)));
+  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(behind)));
+  columns.insert(columns.begin(), Value::Symbols(std::move(names)));
+  add("standbys", Value::Table({"name", "host", "state", "date", "messages", "behind_messages"},
+                               std::move(columns)));
+  return Value::Dict(Value::Symbols(std::move(keys)), Value::List(std::move(values)));
+}
+
+}  // namespace tickstack::tickerplant
