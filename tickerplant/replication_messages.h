@@ -9,6 +9,7 @@
 //   (`.u.acked; epoch; date; seq) -->
 //              <-- (`.u.nextday; epoch; date; next)            end the day, begin the day `next`
 //   (`.u.acked; epoch; next; 0) -->
+//              <-- (`.u.acked; epoch; date; seq)               the leader's log; every 100 ms
 //
 // docs/protocol.md specifies them. A message that does not have its form is an error with the
 // message's name, never a failed check: a peer may send anything.

@@ -33,7 +33,10 @@ Standby::Standby(wire::EventLoop& loop, std::string name, StandbyLog* log,
       name_(std::move(name)),
       log_(log),
       on_failed_(std::move(on_failed)),
-      pause_(loop) {}
+      pause_(loop),
+      silence_timer_(loop) {
+  silence_timer_.Every(250ms, [this] { CheckSilence(); });
+}
 
 Standby::~Standby() { stopped_ = true; }
 
@@ -64,11 +67,19 @@ void Standby::Stop() {
 
 void Standby::OnConnected(wire::Connection& connection) {
   connection_ = &connection;
+  heard_ns_ = loop_.clock().MonotonicNs();
   ++turn_;
   // Calls wait until the connection is started, which happens when this function returns.
   loop_.Post([this, alive = std::weak_ptr(alive_), turn = turn_] {
     if (!alive.expired() && turn == turn_ && !stopped_) Join();
   });
+}
+
+void Standby::CheckSilence() {
+  if (connection_ == nullptr || stopped_) return;
+  const int64_t silent_ns = loop_.clock().MonotonicNs() - heard_ns_;
+  if (silent_ns <= (following_ ? kSilentNsMax : kSilentBeforeNsMax)) return;
+  connection_->Close(Unavailable("the leader has been silent for {} ms", silent_ns / 1'000'000));
 }
 
 void Standby::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) {
@@ -114,6 +125,7 @@ absl::Status Standby::Begin(const Value& answer) {
   }
   TS_RETURN_IF_ERROR(log_->CutTo(start.place.seq));
   following_ = true;
+  heard_ns_ = loop_.clock().MonotonicNs();
   refusal_.clear();
   acknowledged_ = {kNullInt, 0};
   Acknowledge();
@@ -121,6 +133,7 @@ absl::Status Standby::Begin(const Value& answer) {
 }
 
 void Standby::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  heard_ns_ = loop_.clock().MonotonicNs();
   if (stopped_ || !following_) return;
   const absl::StatusOr<Value> value = wire::Decode(message.body);
   const absl::Status taken = value.ok() ? Take(*value) : value.status();
@@ -139,6 +152,10 @@ absl::Status Standby::Take(const Value& message) {
     if (epoch == epoch_) return absl::OkStatus();
     return Unavailable("epoch: a message of leader {}, this standby follows {}", epoch, epoch_);
   };
+  if (message.items()[0].symbol() == protocol::kReplicaAcked) {
+    TS_ASSIGN_OR_RETURN(const ReplicaAck place, ParseAck(std::span(message.items()).subspan(1)));
+    return check_epoch(place.epoch);
+  }
   if (message.items()[0].symbol() == protocol::kReplicaNextDay) {
     TS_ASSIGN_OR_RETURN(const ReplicaNextDay day, ParseNextDay(message));
     TS_RETURN_IF_ERROR(check_epoch(day.epoch));

@@ -25,6 +25,11 @@ namespace tickstack::tickerplant {
 class Standby final : public wire::ClientHandler {
  public:
   static constexpr std::chrono::seconds kRefusedPause{2};
+  // A leader that says nothing for this long is disconnected: the connection may be dead without
+  // an error. It sends something every Standbys::kAliveNs once this standby has joined. Until then
+  // it may be reading a long index.
+  static constexpr int64_t kSilentNsMax = 1'000'000'000;
+  static constexpr int64_t kSilentBeforeNsMax = 10'000'000'000;
 
   // `on_failed` is called when the log has an error that does not pass, after which this follows
   // nobody. `log` must outlive this.
@@ -54,6 +59,7 @@ class Standby final : public wire::ClientHandler {
   absl::Status Begin(const Value& answer);
   absl::Status Take(const Value& message);
   void Acknowledge();
+  void CheckSilence();
   void Refuse(const absl::Status& why);
   void OnError(const absl::Status& why);
 
@@ -62,6 +68,8 @@ class Standby final : public wire::ClientHandler {
   StandbyLog* const log_;
   const std::function<void(absl::Status)> on_failed_;
   wire::Timer pause_;
+  wire::Timer silence_timer_;
+  int64_t heard_ns_ = 0;  // MonotonicNs of the last message, or of the connection.
   // Expires with this object, so that later callbacks do nothing.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   wire::Address address_;

@@ -6,6 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "wire/codec.h"
 #include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
@@ -178,6 +179,7 @@ void Standbys::Send(Member& member, ReplicaPlace end,
   if (member.unacked.empty()) member.heard_ns = clock_->MonotonicNs();
   const wire::Segment segment{message->span(), message};
   member.outlet->Queue({&segment, 1});
+  member.told_ns = clock_->MonotonicNs();
   member.sent = end;
   member.unacked.push_back({end, message->size()});
   member.unacked_bytes += message->size();
@@ -330,7 +332,21 @@ void Standbys::Tick() {
     if (!member->live) behind.push_back(member.get());
   }
   for (Member* const member : behind) Feed(*member);
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (member->started && now_ns - member->told_ns >= kAliveNs) TellPlace(*member);
+  }
   UpdateInSync();
+}
+
+// Tells a standby how far the leader's log is.
+void Standbys::TellPlace(Member& member) {
+  member.told_ns = clock_->MonotonicNs();
+  if (member.outlet->queued_bytes() > 0) return;
+  const auto message = std::make_shared<const ByteBuffer>(
+      wire::EncodeMessage(wire::MessageKind::kAsync, AckMessage({options_.epoch, logged()})));
+  const wire::Segment segment{message->span(), message};
+  member.outlet->Queue({&segment, 1});
+  member.outlet->Flush();
 }
 
 void Standbys::UpdateInSync() {

@@ -63,6 +63,8 @@ class Standbys final : public CommitGate {
   static constexpr size_t kMembersMax = 16;
   // A standby that catches up may need longer than the timeout for a window.
   static constexpr int64_t kCatchUpTimeoutNs = 30 * kNsPerSecond;
+  // Each standby hears from the leader at least this often, so that it notices a dead connection.
+  static constexpr int64_t kAliveNs = 100'000'000;
   static constexpr int64_t kWritePauseNs = 100'000'000;  // After a failed write of the set.
 
   // `plant`, `in_sync` and `clock` must outlive this. `on_progress` is called when IsAcknowledged
@@ -138,6 +140,7 @@ class Standbys final : public CommitGate {
     std::deque<Sent> unacked;
     size_t unacked_bytes = 0;
     int64_t heard_ns = 0;  // MonotonicNs of its last progress, or of the first block after that.
+    int64_t told_ns = 0;   // MonotonicNs of the last message to it.
     std::unique_ptr<wire::TplogBlocks> blocks;  // At `sent`, of the day of `sent`.
   };
 
@@ -150,6 +153,7 @@ class Standbys final : public CommitGate {
   void Send(Member& member, ReplicaPlace end, const std::shared_ptr<const ByteBuffer>& message);
   void SendToLive(InFlight block);
   void Feed(Member& member);
+  void TellPlace(Member& member);
   absl::StatusOr<bool> FeedBlock(Member& member);
   void GoLive(Member& member);
   void Drop(Member& member, const absl::Status& why);

@@ -101,6 +101,7 @@ class FakeStandby {
     for (; messages > 0 && !arrived_.empty(); --messages) {
       const Value message = std::move(arrived_.front());
       arrived_.pop_front();
+      if (message.items()[0].symbol() == protocol::kReplicaAcked) continue;  // It is alive.
       if (message.items()[0].symbol() == protocol::kReplicaNextDay) {
         TS_RETURN_IF_ERROR(log->EndDay(*ParseNextDay(message)));
       } else {

@@ -36,14 +36,17 @@ cluster = "{cluster}"
 acknowledge = {acknowledge}
 [tickerplant]
 batch_ms = 5
+{advertise[0]}
 [[standby]]
 name = "second"
 port = 5031
 batch_ms = 5
+{advertise[1]}
 [[standby]]
 name = "third"
 port = 5032
 batch_ms = 5
+{advertise[2]}
 {more}
 """
 
@@ -79,6 +82,69 @@ class Etcd:
         self.process.kill()
         self.process.wait()
         self.log.close()
+
+
+class Link:
+    """A port at which the other members find one member. Once it is cut, bytes go nowhere and nobody learns it, as in
+    a network that lost a cable."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        self.target = None
+        self.is_cut = False
+        self.sockets = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.sockets.append(client)
+            if self.is_cut or self.target is None:
+                continue
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target()), 5)
+            except OSError:
+                client.close()
+                continue
+            self.sockets.append(server)
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self.pump, args=(source, sink), daemon=True).start()
+
+    def pump(self, source, sink):
+        data = True
+        while data:
+            try:
+                data = source.recv(1 << 16)
+                if self.is_cut:
+                    return
+                if data:
+                    sink.sendall(data)
+            except OSError:
+                break
+        self.end([source, sink])
+
+    @staticmethod
+    def end(sockets):
+        for each in sockets:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            each.close()
+
+    def cut(self):
+        self.is_cut = True
+
+    def heal(self):
+        """New connections work again. Those that were cut stay dead, and nobody is told."""
+        self.is_cut = False
+
+    def close(self):
+        self.end([*self.sockets, self.listener])
 
 
 class Feed(threading.Thread):
@@ -136,9 +202,11 @@ class StandbyTest(stack.StackTest):
         cls.etcd.stop()
         shutil.rmtree(cls.shared, ignore_errors=True)
 
-    def start(self, acknowledge=1, more=""):
+    def start(self, acknowledge=1, more="", links=None):
+        """`links`: a Link for each member, between it and the others."""
+        advertise = [f'advertise = "{links[member].address}"' if links else "" for member in MEMBERS]
         config = self.TABLES + STACK.format(etcd=self.etcd.url, cluster=self.id().split(".")[-1],
-                                            acknowledge=acknowledge, more=more)
+                                            acknowledge=acknowledge, more=more, advertise=advertise)
         return self.start_stack(config, "--date", DATE)
 
     @staticmethod
@@ -283,6 +351,53 @@ class StandbyTest(stack.StackTest):
         for date in (DATE, NEXT):
             stack.wait_until(lambda day=date: len({self.log_path(running, member, day).read_bytes()
                                                    for member in MEMBERS}) == 1, 30, f"equal logs of {date}")
+
+    def start_with_links(self, acknowledge):
+        links = {member: Link() for member in MEMBERS}
+        for link in links.values():
+            self.addCleanup(link.close)
+        running = self.start(acknowledge, links=links)
+        for member, link in links.items():
+            link.target = lambda who=member: running.port(who)
+        return running, links
+
+    def test_a_leader_that_is_cut_off_from_its_standbys_waits_for_one(self):
+        running, links = self.start_with_links(acknowledge=1)
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        links[first].cut()
+        time.sleep(2.0)  # Longer than the timeout of standbys.
+        accepted = feed.accepted
+        time.sleep(1.0)
+        self.assertEqual(feed.accepted, accepted)
+        links[first].heal()
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows again")
+        self.check_logs(running, feed)
+
+    def test_a_leader_that_may_continue_alone_does(self):
+        running, links = self.start_with_links(acknowledge=0)
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        links[first].cut()
+        accepted = feed.accepted
+        stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 30, "rows of a leader alone")
+        self.assertEqual(self.replica(running, first)["in_sync"], 0)
+        links[first].heal()
+        self.check_logs(running, feed)
+
+    def test_capture_continues_while_etcd_is_down(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        self.etcd.process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(2.0)  # Longer than the lease.
+            accepted = feed.accepted
+            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows without etcd")
+            self.assertEqual(self.leader(running), first)
+        finally:
+            self.etcd.process.send_signal(signal.SIGCONT)
+        self.check_logs(running, feed)
 
     def test_a_standby_refuses_by_name(self):
         running = self.start()
