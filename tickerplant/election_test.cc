@@ -20,8 +20,6 @@ using testing::HasSubstr;
 // One value, in memory, with delays and losses.
 class FakeStore {
  public:
-  explicit FakeStore(wire::EventLoop& loop) : loop_(loop) {}
-
   // The store as one member reaches it.
   class View final : public ElectionStore {
    public:
@@ -62,9 +60,6 @@ class FakeStore {
 
   ElectionStore::Record record;
   uint64_t revisions = 0;
-
- private:
-  wire::EventLoop& loop_;
 };
 
 class Member final : public ElectionHandler {
@@ -115,7 +110,7 @@ class ElectionTest : public testing::Test {
 
   wire::Simulation simulation_{9'500 * kNsPerDay};
   wire::EventLoop& loop_ = simulation_.loop();
-  FakeStore store_{loop_};
+  FakeStore store_;
   Member a_{loop_, store_, "a"}, b_{loop_, store_, "b"}, c_{loop_, store_, "c"};
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the members of a cluster share (election_store.h): who leads, and who may lead next. As
-// text, one line each, so that `etcdctl get` shows it:
+// What the members of a cluster share (election_store.h): which of them leads, and which may lead
+// next. As text, one line each, so that `etcdctl get` shows it:
 //
 //   tickstack 1
 //   epoch 7

@@ -85,7 +85,7 @@ struct ReplicaRequest {
   std::string name;
   uint64_t epoch = 0;
   int32_t date = 0;                // Its newest day; kNullInt: it has no log.
-  std::vector<wire::LogEnd> ends;  // Of that day's log, ascending: candidates for the place.
+  std::vector<wire::LogEnd> ends;  // In that day's log, ascending: candidates for the place.
 };
 inline constexpr size_t kReplicaEndsMax = 1024;
 inline constexpr size_t kReplicaNameBytesMax = 256;

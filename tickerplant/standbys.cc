@@ -52,9 +52,8 @@ ReplicaPlace Standbys::logged() const { return {plant_->date(), plant_->logged_s
 absl::StatusOr<ReplicaStart> Standbys::Join(const ReplicaRequest& request, uint64_t connection,
                                             std::unique_ptr<Outlet> outlet) {
   if (request.epoch > options_.epoch) {
-    const absl::Status fenced =
-        FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}", request.name,
-                           request.epoch, options_.epoch);
+    absl::Status fenced = FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}",
+                                             request.name, request.epoch, options_.epoch);
     on_fenced_(fenced);
     return fenced;
   }

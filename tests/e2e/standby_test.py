@@ -415,7 +415,7 @@ class StandbyTest(stack.StackTest):
         feed = self.start_feed(running)
         for _ in range(KILLS):
             member = rng.choice(MEMBERS)
-            # A leader that was replaced ends by itself, and its successor has another number.
+            # A leader that was replaced ends, and its successor has another number.
             stack.wait_until(lambda who=member: stack.is_alive(running.pid(who)), 30, f"a new {member}")
             pid = running.pid(member)
             try:
