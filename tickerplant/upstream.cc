@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -523,11 +524,15 @@ absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const Upstr
                       Tickerplant::FindNewestDay(plant, day, clock));
   if (newest && !newest->ended) return newest->date;
   LogLimit limit(10 * kNsPerSecond);
-  while (true) {
+  // Those of its members that are standbys do not answer.
+  std::vector<wire::Address> members = {options.address};
+  std::ranges::copy(std::exchange(members.front().others, {}), std::back_inserter(members));
+  for (size_t i = 0;; ++i) {
+    const wire::Address& member = members[i % members.size()];
     const absl::StatusOr<Value> answer =
-        wire::Ask(options.address, LogsRequest(), kFirstAskMax, LinkOptions());
+        wire::Ask(member, LogsRequest(), kFirstAskMax, LinkOptions());
     if (!answer.ok() && IsAnswer(answer.status())) {
-      return FailedPrecondition("upstream {}: {}: {}", options.address.ToString(), protocol::kLogs,
+      return FailedPrecondition("upstream {}: {}: {}", member.ToString(), protocol::kLogs,
                                 Message(answer.status()));
     }
     std::string why(answer.ok() ? "it has no later day" : Message(answer.status()));
@@ -539,8 +544,7 @@ absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const Upstr
       if (next) return *next;
     }
     if (limit.Pass()) {
-      LogWarn("waiting for the upstream's day address={} reason=\"{}\"", options.address.ToString(),
-              why);
+      LogWarn("waiting for the upstream's day address={} reason=\"{}\"", member.ToString(), why);
     }
     std::this_thread::sleep_for(kFirstAskPause);
   }

@@ -446,6 +446,40 @@ class StandbyTest(stack.StackTest):
         sizes = running.ask("rdb", "asc exec size from trade")
         self.assertEqual(list(sizes), list(range(len(sizes))))
 
+    def test_every_process_of_a_stack_goes_on_with_the_next_leader(self):
+        rows = 200_000
+        config = STACK.format(etcd=self.etcd.url, cluster=self.id().split(".")[-1], acknowledge=1, advertise=[""] * 3,
+                              more=f"""
+[[rdb]]
+[aggengine]
+[[chained]]
+name = "copy"
+port = 5040
+[[rdb]]
+name = "far"
+port = 5041
+tickerplant = "copy"
+[feed]
+rate = 20000
+rows = {rows}
+""")
+        running = self.start_stack(config, "--date", DATE)
+
+        def counts():
+            return [running.count("quote", rdb) + running.count("trade", rdb) for rdb in ("rdb", "far")]
+        for at in (30_000, 80_000, 130_000):
+            stack.wait_until(lambda least=at: counts()[0] >= least, 120, f"{at} rows")
+            leader = stack.wait_until(lambda: self.leader(running), 30, "a leader")
+            running.kill(leader)
+        stack.wait_until(lambda: counts() == [rows, rows], 120, f"all rows: {counts()}")
+        time.sleep(1)
+        self.assertEqual([rows, rows], counts(), "a row is there twice")
+        checksums = {table: running.ask("rdb", f".rdb.checksum[`{table}]") for table in ("trade", "quote")}
+        for table, checksum in checksums.items():
+            self.assertEqual(checksum, running.ask("far", f".rdb.checksum[`{table}]"), table)
+        trades = running.ask("rdb", "exec sum size from trade")
+        stack.wait_until(lambda: running.ask("rdb", "exec sum volume from trade_daily") == trades, 30, "the day's bars")
+
 
 if __name__ == "__main__":
     stack.main()
