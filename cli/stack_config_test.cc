@@ -89,6 +89,7 @@ TEST(StackConfig, ClientsOfAClusterKnowAllOfItsMembers) {
 [replication]
 etcd = ["http://a:2379", "http://b:2379"]
 cluster = "desk"
+first_leader = "second"
 acknowledge = 1
 lease_ms = 500
 standby_timeout_ms = 200
@@ -106,6 +107,7 @@ tickerplant = "second,elsewhere:5010"
   const tickerplant::ReplicationOptions& replication = config.standbys[0].replication;
   EXPECT_EQ(replication.etcd.size(), 2u);
   EXPECT_EQ(replication.cluster, "desk");
+  EXPECT_EQ(replication.first_leader, "second");
   EXPECT_EQ(replication.acknowledge, 1u);
   EXPECT_EQ(replication.lease_ns, 500'000'000);
   EXPECT_EQ(replication.standby_timeout_ns, 200'000'000);

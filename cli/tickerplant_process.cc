@@ -82,6 +82,7 @@ absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
     return section.ErrorAt("etcd", "expected URLs such as \"http://127.0.0.1:2379\"");
   }
   TS_RETURN_IF_ERROR(section.Read("cluster", &replication.cluster));
+  TS_RETURN_IF_ERROR(section.Read("first_leader", &replication.first_leader));
   TS_RETURN_IF_ERROR(
       section.Read("acknowledge", &replication.acknowledge, size_t{0}, kAcknowledgeMax));
   int64_t lease_ms = replication.lease_ns / kNsPerMs;

@@ -1,36 +1,23 @@
 #include "tickerplant/cluster_member.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <utility>
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "wire/address.h"
 #include "wire/codec.h"
-#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
-
-namespace protocol = wire::protocol;
 
 using namespace std::chrono_literals;
 
 namespace {
 
 constexpr auto kRefusalSentMax = 100ms;
-
-// True for `.u.replica[]`, as a string or as a list.
-bool AsksForReplica(const Value& request) {
-  if (request.is_string()) {
-    const std::string_view text = request.text();
-    return text == protocol::kReplica || text == fmt::format("{}[]", protocol::kReplica);
-  }
-  const bool is_call = request.is_list() && request.count() > 0;
-  const Value* const verb = is_call ? &request.items()[0] : nullptr;
-  if (verb == nullptr) return false;
-  if (verb->is_atom_of(Type::kSymbol)) return verb->symbol() == protocol::kReplica;
-  return verb->is_string() && verb->text() == protocol::kReplica;
-}
 
 }  // namespace
 
@@ -62,30 +49,54 @@ ClusterMember::ClusterMember(wire::EventLoop& loop, std::string name, Replicatio
 ClusterMember::~ClusterMember() = default;
 
 absl::Status ClusterMember::MayLead(const Leadership& leadership) {
+  // Nothing says which members have rows, or had some before the entry was lost. An empty member
+  // that led would make the others cut theirs.
+  if (leadership.epoch == 0) {
+    if (name_ == options_.first_leader) {
+      return log_->place().seq > 0 && log_->may_lack_rows() ? MayLackRows() : absl::OkStatus();
+    }
+    return FailedPrecondition(
+        "cluster {} has no entry: first_leader in [replication] names the member that begins it "
+        "with its log",
+        options_.cluster);
+  }
   // A member of the in-sync set has a log. Without one its disk was lost, and with it rows that
   // feeds were told are logged.
-  const bool is_first = leadership.epoch == 0;
-  if (!is_first && !log_->has_log()) {
+  if (!log_->has_log()) {
     return FailedPrecondition(
         "it is in the in-sync set, but has no log: remove {} from the cluster's entry if its disk "
         "was lost",
         name_);
   }
+  // Others have these rows, unless this member was allowed to log alone, and did.
+  if (log_->may_lack_rows() && (leadership.in_sync.size() > 1 || options_.acknowledge > 0)) {
+    return MayLackRows();
+  }
   return absl::OkStatus();
+}
+
+absl::Status ClusterMember::MayLackRows() const {
+  return FailedPrecondition(
+      "its log may lack rows that were logged, after a power cut or with a new disk: if it has "
+      "more "
+      "than the logs of the other members, stop it and remove the file {}",
+      log_->may_lack_rows_path());
 }
 
 void ClusterMember::OnElected(const Leadership& leadership) {
   leads_ = true;
   leadership_ = leadership;
   standby_->Stop();
-  if (const absl::Status closed = log_->Close(); !closed.ok()) return on_end_(closed);
-  log_ = nullptr;
+  log_->NoteLeads();
+  opened_ = log_->Release();
   on_elected_(leadership);
 }
 
 void ClusterMember::OnLeader(const Leadership& leadership) {
   leadership_ = leadership;
-  if (leadership.leader.empty() || leadership.leader == name_) return;
+  if (leadership.leader.empty()) return;  // It resigned. The next leader still replaces it.
+  predecessor_ = leadership.leader == name_ ? "" : leadership.leader;
+  if (predecessor_.empty()) return;
   const absl::StatusOr<wire::Address> address = wire::ParseAddress(leadership.address);
   if (!address.ok()) {
     LogError("leader's address error=\"{}\"", Message(address.status()));
@@ -96,13 +107,21 @@ void ClusterMember::OnLeader(const Leadership& leadership) {
 
 void ClusterMember::OnLost(const absl::Status& why) { on_end_(why); }
 
+void ClusterMember::NoteLogged(ReplicaPlace place) {
+  if (const absl::Status noted = log_->NoteLogged(place); !noted.ok()) {
+    static LogLimit limit(60 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("place not noted error=\"{}\"", Message(noted));
+  }
+}
+
 absl::Status ClusterMember::Stop() {
   standby_->Stop();
   bool done = false;
   election_->Resign([&done] { done = true; });
   loop_.RunUntil([&done] { return done; }, std::chrono::nanoseconds(options_.lease_ns));
   election_ = nullptr;
-  return log_ == nullptr ? absl::OkStatus() : log_->Close();
+  // After an orderly stop, a reboot takes no rows.
+  return log_->CloseDurably();
 }
 
 std::string ClusterMember::Refusal() const {
@@ -129,7 +148,7 @@ Value ClusterMember::Stats() const {
     keys.push_back(key);
     values.push_back(std::move(value));
   };
-  const ReplicaPlace place = log_ == nullptr ? ReplicaPlace{kNullInt, 0} : log_->place();
+  const ReplicaPlace place = log_->place();
   const bool in_sync = leadership_ && leadership_->in_sync.contains(name_);
   add("role", Value::Symbol("standby"));
   add("epoch", Value::Long(leadership_ ? static_cast<int64_t>(leadership_->epoch) : 0));

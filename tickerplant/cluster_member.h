@@ -5,7 +5,12 @@
 //   standby --elected--> opens its log as a tickerplant, leads the others
 //   leader  --lost-----> ends the process; its supervisor starts it again, as a standby
 //
-// A standby accepts connections, and answers `.u.replica[]`. It closes a connection that sends
+// A member does not lead if its log may lack rows that others of the in-sync set have. A cluster
+// without an entry in the store has no in-sync set, so only the member leads it that the
+// configuration names.
+//
+// A standby accepts connections, and answers `.u.replica[]`, but no part of it such as
+// `.u.replica[]`epoch. It closes a connection that sends
 // anything else, so that a client that knows several addresses tries the next one. A query in q,
 // as people send them, is refused by name first: `standby: HOST:PORT leads`. Processes see a lost
 // connection, which they all survive, and not an answer that they do not know.
@@ -34,7 +39,7 @@ namespace tickstack::tickerplant {
 
 class ClusterMember final : public wire::ServerHandler, public ElectionHandler {
  public:
-  // `on_elected` is called once, when this member's log is free for a tickerplant: it leads.
+  // `on_elected` is called once, when this member leads: TakeLog then gives its log away.
   // `on_end` is called when the process must end. `store` must outlive this. Errors: those of
   // StandbyLog::Open.
   static absl::StatusOr<std::unique_ptr<ClusterMember>> Start(
@@ -46,8 +51,15 @@ class ClusterMember final : public wire::ServerHandler, public ElectionHandler {
   // Closes the log, and gives the leadership up. Blocks: runs the loop, at most for a lease.
   absl::Status Stop();
 
+  // The log of a member that leads, open: reading its index again may take longer than the lease.
+  // Without a writer if there is no log yet.
+  OpenedLog TakeLog() { return std::move(opened_); }
+  // Records that this member, which leads, has logged everything up to `place`.
+  void NoteLogged(ReplicaPlace place);
   InSyncSet& in_sync_set() { return *election_; }
   bool leads() const { return leads_; }
+  // The leader that this member replaced; empty if it has seen none.
+  const std::string& predecessor() const { return predecessor_; }
   // Says whether the leader may continue while etcd does not answer.
   void set_may_outlast(std::function<bool()> may) { may_outlast_ = std::move(may); }
   // The answer to `.u.replica[]` of a standby.
@@ -67,6 +79,7 @@ class ClusterMember final : public wire::ServerHandler, public ElectionHandler {
   void OnLeader(const Leadership& leadership) override;
   bool MayOutlastLease() const override { return may_outlast_ && may_outlast_(); }
   void OnLost(const absl::Status& why) override;
+  absl::Status MayLackRows() const;
   std::string Refusal() const;
 
   wire::EventLoop& loop_;
@@ -76,8 +89,10 @@ class ClusterMember final : public wire::ServerHandler, public ElectionHandler {
   const std::function<void(absl::Status)> on_end_;
   std::function<bool()> may_outlast_;
   std::unique_ptr<StandbyLog> log_;
+  OpenedLog opened_;
   std::unique_ptr<Standby> standby_;
   std::optional<Leadership> leadership_;
+  std::string predecessor_;
   bool leads_ = false;
   std::unique_ptr<Election> election_;  // Last: it calls the rest.
 };

@@ -13,10 +13,19 @@ namespace tickstack::tickerplant {
 
 class CommitGate {
  public:
+  // Blocks that are offered and not logged yet. Fewer than the ends of blocks that a standby tells,
+  // so that one of those is in the leader's log.
+  static constexpr size_t kBlocksMax = kReplicaEndsMax / 2;
+
+  // A block of this size gets no more upds, so that it is sent as one message.
+  static constexpr size_t kBlockBytes = size_t{64} << 20;
+
   virtual ~CommitGate() = default;
   // Takes a block that will be logged at `at`, in the order of the log. Each block is offered once,
   // and is logged later with the same contents. An error is final.
   virtual absl::Status Offer(ReplicaPlace at, const wire::TplogBlock& block) = 0;
+  // False: too much is offered and not logged yet, so nothing may be offered now.
+  virtual bool HasRoom() const = 0;
   // True if everything that was offered up to `place` may be logged. Stays true.
   virtual bool IsAcknowledged(ReplicaPlace place) const = 0;
   // Records that everything up to `place` is logged.

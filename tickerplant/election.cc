@@ -73,6 +73,14 @@ void Election::See(const ElectionStore::Record& record) {
     outcome_unknown_ = false;
     return;
   }
+  if (record.revision == 0) {
+    if (leads_) return Lose(absl::DataLossError("the store has lost the entry of the cluster"));
+    LogError("the store has lost the entry of the cluster");
+    seen_.reset();
+    revision_ = 0;
+    changed_ns_ = now_ns();
+    return handler_->OnLeader({});
+  }
   absl::StatusOr<Leadership> found = ParseLeadership(record.value);
   if (!found.ok()) {
     if (leads_) return Lose(found.status());
@@ -83,6 +91,7 @@ void Election::See(const ElectionStore::Record& record) {
   }
   revision_ = record.revision;
   changed_ns_ = now_ns();
+  has_seen_entry_ = true;
   const bool is_own = found->leader == options_.name && found->epoch == (seen_ ? seen_->epoch : 0);
   const bool same_leader = seen_ && seen_->leader == found->leader &&
                            seen_->epoch == found->epoch && seen_->in_sync == found->in_sync;
@@ -98,6 +107,8 @@ void Election::See(const ElectionStore::Record& record) {
 void Election::Campaign() {
   Leadership next = seen_.value_or(Leadership());
   const bool is_first = next.epoch == 0;
+  // If the entry was lost, a leader may still be at work.
+  if (is_first && has_seen_entry_) return;
   if (!is_first && !next.in_sync.contains(options_.name)) return;
   if (const absl::Status may = handler_->MayLead(next); !may.ok()) {
     static LogLimit limit(10 * kNsPerSecond);
@@ -105,7 +116,6 @@ void Election::Campaign() {
     return;
   }
   ++next.epoch;
-  if (next.leader != options_.name) next.in_sync.erase(next.leader);
   next.in_sync.insert(options_.name);
   next.leader = options_.name;
   next.address = options_.address;
@@ -121,11 +131,7 @@ void Election::Beat() {
     next.in_sync = set->members;
     next.in_sync.insert(options_.name);
   }
-  if (resigned_) {
-    next.leader = next.address = "";
-    // The next leader need not wait for this one, unless nobody else may lead.
-    if (next.in_sync.size() > 1) next.in_sync.erase(options_.name);
-  }
+  if (resigned_) next.leader = next.address = "";
   Put(std::move(next), std::move(set));
 }
 

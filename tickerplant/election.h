@@ -4,7 +4,10 @@
 //
 //   leader:    writes the entry with another `beat` every quarter of the lease
 //   follower:  reads it. If it has not changed for a whole lease, and this member is in the in-sync
-//              set, replaces it: itself as the leader, the next epoch, the old leader not in sync
+//              set, replaces it: itself as the leader, the next epoch
+//
+// The old leader stays in the in-sync set until the new one removes it, which it does once it has
+// opened its log (standbys.h). If it cannot, the old one can still lead.
 //
 // All writes name the revision that they replace, so of several candidates one wins, and a leader
 // that was replaced learns it from its next write. No clock is compared with another one. A leader
@@ -15,9 +18,13 @@
 // while its whole in-sync set is connected (MayOutlastLease). It stops otherwise: it was cut off,
 // and its feeds should look for the next leader.
 //
+// If the store has lost the entry, a member that has seen it does not begin a new one. It has to be
+// started again, which an operator decides.
+//
 // The store's own leases are not used, because those of etcd last two seconds or more.
 //
-// A stopping leader resigns, so that the next one need not wait for a lease.
+// A stopping leader resigns, so that the next one need not wait for a lease. It stays in the
+// in-sync set, too.
 //
 // Threads: the loop's.
 
@@ -104,6 +111,7 @@ class Election final : public InSyncSet {
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 
   std::optional<Leadership> seen_;
+  bool has_seen_entry_ = false;
   uint64_t revision_ = 0;   // Of seen_.
   int64_t changed_ns_ = 0;  // When seen_ was first seen.
   int64_t answered_ns_;     // When the store last answered.

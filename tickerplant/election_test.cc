@@ -139,10 +139,32 @@ TEST_F(ElectionTest, OnlyAMemberOfTheSetLeadsNext) {
   ASSERT_TRUE(Until([&] { return b_.leads(); }));
   EXPECT_LT(Ms() - begin, 700);
   EXPECT_EQ(b_.elected->epoch, 2u);
-  EXPECT_EQ(b_.elected->in_sync, MemberNames{"b"});
+  EXPECT_EQ(b_.elected->in_sync, (MemberNames{"a", "b"}));
   b_.Kill();
   simulation_.RunFor(30s);
   EXPECT_FALSE(c_.leads());
+}
+
+// Goal: if a new leader cannot open its log, the old one leads again.
+TEST_F(ElectionTest, TheOldLeaderMayLeadUntilTheNewOneRemovesIt) {
+  a_.Start();
+  ASSERT_TRUE(Until([&] { return a_.leads(); }));
+  AddToSet(a_, {"b"});
+  a_.Kill();
+  b_.Start();
+  ASSERT_TRUE(Until([&] { return b_.leads(); }));
+  b_.Kill();
+  a_.Start();
+  ASSERT_TRUE(Until([&] { return a_.leads(); }));
+  EXPECT_EQ(a_.elected->epoch, 3u);
+  a_.Kill();
+  b_.Start();
+  ASSERT_TRUE(Until([&] { return b_.leads(); }));
+  AddToSet(b_, {});
+  b_.Kill();
+  a_.Start();
+  simulation_.RunFor(5s);
+  EXPECT_FALSE(a_.leads());
 }
 
 TEST_F(ElectionTest, AMemberThatMayNotLeadDoesNot) {
@@ -199,6 +221,26 @@ TEST_F(ElectionTest, ALeaderThatResignsIsReplacedAtOnce) {
   ASSERT_TRUE(Until([&] { return resigned && b_.leads(); }));
   EXPECT_LT(Ms() - begin, 100);
   EXPECT_TRUE(a_.lost.empty());
+  // It has all rows. Only the next leader removes it.
+  EXPECT_EQ(b_.elected->in_sync, (MemberNames{"a", "b"}));
+}
+
+TEST_F(ElectionTest, OnlyAMemberThatIsStartedAgainReplacesALostEntry) {
+  a_.Start();
+  ASSERT_TRUE(Until([&] { return a_.leads(); }));
+  b_.Start();
+  simulation_.RunFor(1s);
+  ASSERT_EQ(b_.leader->leader, "a");
+  store_.record = {};
+  ASSERT_TRUE(Until([&] { return !a_.lost.empty(); }));
+  EXPECT_THAT(a_.lost, HasSubstr("lost the entry"));
+  ASSERT_TRUE(Until([&] { return b_.leader->epoch == 0; }));
+  simulation_.RunFor(10s);
+  EXPECT_FALSE(b_.leads());
+  a_.Start();
+  ASSERT_TRUE(Until([&] { return a_.leads(); }, 1s));
+  EXPECT_EQ(a_.elected->epoch, 1u);
+  ASSERT_TRUE(Until([&] { return b_.leader->epoch == 1; }, 1s));
 }
 
 TEST_F(ElectionTest, AWriteWithoutAnAnswerIsResolvedByARead) {

@@ -1,8 +1,28 @@
 #include "tickerplant/opened_log.h"
 
+#include <optional>
+
+#include "base/directory.h"
 #include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
 
 namespace tickstack::tickerplant {
+
+absl::StatusOr<std::vector<int32_t>> DaysOfLogsIn(const std::string& directory,
+                                                  std::string_view log_name) {
+  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(directory);
+  std::vector<int32_t> days;
+  if (absl::IsNotFound(entries.status())) return days;
+  TS_RETURN_IF_ERROR(entries.status());
+  for (const DirectoryEntry& entry : *entries) {
+    if (!entry.name.starts_with(log_name)) continue;
+    const std::optional<int32_t> day =
+        ParseDate(std::string_view(entry.name).substr(log_name.size()));
+    if (day) days.push_back(*day);
+  }
+  return days;
+}
 
 void LogOpened(const wire::TplogWriter& log) {
   const wire::TplogRecovery& recovery = log.recovery();

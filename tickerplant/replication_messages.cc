@@ -211,4 +211,16 @@ absl::StatusOr<ReplicaStart> ParseStart(const Value& answer) {
   return start;
 }
 
+bool AsksForReplica(const Value& request) {
+  if (request.is_string()) {
+    const std::string_view text = request.text();
+    return text == protocol::kReplica || text == fmt::format("{}[]", protocol::kReplica);
+  }
+  const bool is_call = request.is_list() && request.count() > 0;
+  const Value* const verb = is_call ? &request.items()[0] : nullptr;
+  if (verb == nullptr) return false;
+  if (verb->is_atom_of(Type::kSymbol)) return verb->symbol() == protocol::kReplica;
+  return verb->is_string() && verb->text() == protocol::kReplica;
+}
+
 }  // namespace tickstack::tickerplant

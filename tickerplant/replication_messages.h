@@ -101,4 +101,8 @@ struct ReplicaStart {
 Value StartAnswer(const ReplicaStart& start);
 absl::StatusOr<ReplicaStart> ParseStart(const Value& answer);
 
+// True for `.u.replica[]`, as a string or as a list: the only query that a member answers although
+// it does not serve clients.
+bool AsksForReplica(const Value& request);
+
 }  // namespace tickstack::tickerplant

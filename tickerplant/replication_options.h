@@ -13,8 +13,10 @@ namespace tickstack::tickerplant {
 struct ReplicationOptions {
   std::vector<std::string> etcd;  // URLs of etcd's members; empty: no replication.
   std::string cluster = "stack";  // The entry is the key /tickstack/CLUSTER/leadership.
-  std::string advertise;          // The address at which the others reach this one.
-  size_t acknowledge = 0;         // Standbys that must have a row before it is logged.
+  // The member that leads while the cluster has no entry yet; empty: none.
+  std::string first_leader;
+  std::string advertise;   // The address at which the others reach this one.
+  size_t acknowledge = 0;  // Standbys that must have a row before it is logged.
   int64_t standby_timeout_ns = 500'000'000;
   int64_t lease_ns = 600'000'000;
 };

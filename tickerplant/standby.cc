@@ -1,5 +1,6 @@
 #include "tickerplant/standby.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/logging.h"
@@ -19,6 +20,8 @@ wire::ClientOptions ToLeader() {
   wire::ClientOptions options;
   options.user = "standby";
   options.is_link = true;
+  constexpr size_t kHeadBytesMax = size_t{1} << 20;  // What a message has besides the block.
+  options.connection.max_message_bytes = kReplicaBlockBytesMax + kHeadBytesMax;
   options.connect_timeout = 1000ms;
   options.first_pause = 10ms;
   options.longest_pause = 100ms;
@@ -43,13 +46,14 @@ Standby::~Standby() { stopped_ = true; }
 void Standby::Follow(const wire::Address& address, uint64_t epoch) {
   if (stopped_) return;
   const bool same = client_ != nullptr && address == address_ && epoch == epoch_;
-  if (same || epoch < epoch_) return;
+  if (same) return;
   LogInfo("follows leader={} epoch={}", address.ToString(), epoch);
   address_ = address;
   epoch_ = epoch;
   client_ = nullptr;
   connection_ = nullptr;
   following_ = false;
+  join_ns_ = 0;
   ++turn_;
   pause_.Cancel();
   refusal_ = "not connected yet";
@@ -68,15 +72,27 @@ void Standby::Stop() {
 void Standby::OnConnected(wire::Connection& connection) {
   connection_ = &connection;
   heard_ns_ = loop_.clock().MonotonicNs();
+  received_bytes_ = 0;
   ++turn_;
-  // Calls wait until the connection is started, which happens when this function returns.
-  loop_.Post([this, alive = std::weak_ptr(alive_), turn = turn_] {
-    if (!alive.expired() && turn == turn_ && !stopped_) Join();
+  JoinAfterPause();
+}
+
+// Also without a pause it joins from the loop: calls wait until the connection is started, which
+// happens when OnConnected returns.
+void Standby::JoinAfterPause() {
+  const int64_t pause_ns = std::max<int64_t>(0, join_ns_ - loop_.clock().MonotonicNs());
+  pause_.Once(std::chrono::nanoseconds(pause_ns), [this] {
+    if (connection_ != nullptr && !stopped_) Join();
   });
 }
 
 void Standby::CheckSilence() {
   if (connection_ == nullptr || stopped_) return;
+  // A large block is not silence.
+  const uint64_t received_bytes = connection_->received_bytes();
+  if (std::exchange(received_bytes_, received_bytes) != received_bytes) {
+    heard_ns_ = loop_.clock().MonotonicNs();
+  }
   const int64_t silent_ns = loop_.clock().MonotonicNs() - heard_ns_;
   if (silent_ns <= (following_ ? kSilentNsMax : kSilentBeforeNsMax)) return;
   connection_->Close(Unavailable("the leader has been silent for {} ms", silent_ns / 1'000'000));
@@ -91,14 +107,17 @@ void Standby::OnClosed(wire::Connection&, const absl::Status& why) {
   following_ = false;
   ++turn_;
   pause_.Cancel();
-  refusal_ = why.ok() ? "the leader closed the connection" : std::string(Message(why));
-  if (!stopped_) LogInfo("leader lost address={} reason=\"{}\"", address_.ToString(), refusal_);
+  const std::string reason =
+      why.ok() ? "the leader closed the connection" : std::string(Message(why));
+  if (loop_.clock().MonotonicNs() >= join_ns_) refusal_ = reason;  // Else it was refused.
+  if (!stopped_) LogInfo("leader lost address={} reason=\"{}\"", address_.ToString(), reason);
 }
 
 void Standby::Join() {
-  const ReplicaRequest request{name_, epoch_, log_->place().date, log_->Ends()};
-  connection_->Call(RequestMessage(request), [this, alive = std::weak_ptr(alive_),
-                                              turn = turn_](const absl::StatusOr<Value>& answer) {
+  const absl::StatusOr<ReplicaRequest> asked = log_->RequestAs(name_, epoch_);
+  if (!asked.ok()) return OnError(asked.status());
+  connection_->Call(RequestMessage(*asked), [this, alive = std::weak_ptr(alive_),
+                                             turn = turn_](const absl::StatusOr<Value>& answer) {
     if (alive.expired() || turn != turn_ || stopped_) return;
     if (answer.status().code() == absl::StatusCode::kUnavailable) return;  // The connection ends.
     if (!answer.ok()) return Refuse(answer.status());
@@ -107,23 +126,17 @@ void Standby::Join() {
 }
 
 absl::Status Standby::Begin(const Value& answer) {
-  TS_ASSIGN_OR_RETURN(ReplicaStart start, ParseStart(answer));
-  if (start.epoch < epoch_) {
-    return Unavailable("epoch: leader {}, expected {} or later", start.epoch, epoch_);
+  TS_ASSIGN_OR_RETURN(const ReplicaStart start, ParseStart(answer));
+  // Only the store says who leads. If it says so later, this connects again.
+  if (start.epoch != epoch_) {
+    Refuse(Unavailable("epoch: leader {}, expected {}", start.epoch, epoch_));
+    return absl::OkStatus();
   }
-  epoch_ = start.epoch;
-  if (log_->has_log() && start.place.date < log_->place().date) {
-    TS_RETURN_IF_ERROR(log_->DropEmptyDay());
+  TS_ASSIGN_OR_RETURN(const bool continues, log_->ContinueFrom(start));
+  if (!continues) {
     Join();
     return absl::OkStatus();
   }
-  const bool is_empty = !log_->has_log() || log_->place().seq == 0;
-  if (is_empty) TS_RETURN_IF_ERROR(log_->Begin(start.place.date, std::move(start.carried)));
-  if (start.place.seq > log_->place().seq) {
-    return InvalidArgument("{}: message {}, the log has {}", protocol::kReplicate, start.place.seq,
-                           log_->place().seq);
-  }
-  TS_RETURN_IF_ERROR(log_->CutTo(start.place.seq));
   following_ = true;
   heard_ns_ = loop_.clock().MonotonicNs();
   refusal_.clear();
@@ -133,10 +146,10 @@ absl::Status Standby::Begin(const Value& answer) {
 }
 
 void Standby::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  heard_ns_ = loop_.clock().MonotonicNs();
   if (stopped_ || !following_) return;
   const absl::StatusOr<Value> value = wire::Decode(message.body);
   const absl::Status taken = value.ok() ? Take(*value) : value.status();
+  heard_ns_ = loop_.clock().MonotonicNs();  // Nothing was read meanwhile.
   if (taken.ok()) return;
   following_ = false;
   // Whatever was appended is acknowledged by the next Join.
@@ -153,8 +166,11 @@ absl::Status Standby::Take(const Value& message) {
     return Unavailable("epoch: a message of leader {}, this standby follows {}", epoch, epoch_);
   };
   if (message.items()[0].symbol() == protocol::kReplicaAcked) {
-    TS_ASSIGN_OR_RETURN(const ReplicaAck place, ParseAck(std::span(message.items()).subspan(1)));
-    return check_epoch(place.epoch);
+    TS_ASSIGN_OR_RETURN(const ReplicaAck told, ParseAck(std::span(message.items()).subspan(1)));
+    TS_RETURN_IF_ERROR(check_epoch(told.epoch));
+    TS_RETURN_IF_ERROR(log_->NoteLogged(told.place));
+    acknowledged_ = {kNullInt, 0};  // The leader waits for an answer.
+    return absl::OkStatus();
   }
   if (message.items()[0].symbol() == protocol::kReplicaNextDay) {
     TS_ASSIGN_OR_RETURN(const ReplicaNextDay day, ParseNextDay(message));
@@ -190,9 +206,8 @@ void Standby::Refuse(const absl::Status& why) {
     LogError("leader not followed address={} error=\"{}\"", address_.ToString(), text);
   }
   refusal_ = text;
-  pause_.Once(kRefusedPause, [this] {
-    if (connection_ != nullptr) Join();
-  });
+  join_ns_ = loop_.clock().MonotonicNs() + std::chrono::nanoseconds(kRefusedPause).count();
+  if (connection_ != nullptr) JoinAfterPause();
 }
 
 // Errors of the peer or of a full disk pass; others of the log do not.

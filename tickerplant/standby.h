@@ -3,8 +3,9 @@
 // A standby's link to the leader: connects, tells where its log ends, appends the blocks that it is
 // sent, and acknowledges them. Each read of the connection is acknowledged once.
 //
-// If the connection ends, or the leader refuses this standby, it tries again. `refusal()` says why
-// it does not follow.
+// If the connection ends, it connects again. If the leader refuses this standby, or sends something
+// wrong, it asks again after kRefusedPause, because the leader reads its index for each request.
+// `refusal()` says why it does not follow.
 //
 // Threads: the loop's.
 
@@ -38,6 +39,7 @@ class Standby final : public wire::ClientHandler {
   ~Standby() override;
 
   // Follows the leader at `address`, whose number is `epoch`. Does nothing if it does so already.
+  // The number may be less than the last one, if the store has lost its entry.
   void Follow(const wire::Address& address, uint64_t epoch);
   // Follows nobody from now on: nothing more is appended or acknowledged.
   void Stop();
@@ -55,6 +57,7 @@ class Standby final : public wire::ClientHandler {
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
  private:
+  void JoinAfterPause();
   void Join();
   absl::Status Begin(const Value& answer);
   absl::Status Take(const Value& message);
@@ -69,12 +72,14 @@ class Standby final : public wire::ClientHandler {
   const std::function<void(absl::Status)> on_failed_;
   wire::Timer pause_;
   wire::Timer silence_timer_;
-  int64_t heard_ns_ = 0;  // MonotonicNs of the last message, or of the connection.
+  int64_t heard_ns_ = 0;         // MonotonicNs of the last bytes that came, or of the connection.
+  uint64_t received_bytes_ = 0;  // Those of the connection, when it was checked.
   // Expires with this object, so that later callbacks do nothing.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   wire::Address address_;
   uint64_t epoch_ = 0;
-  uint64_t turn_ = 0;  // Identifies a connection in callbacks.
+  int64_t join_ns_ = 0;  // MonotonicNs before which it does not ask the leader again.
+  uint64_t turn_ = 0;    // Identifies a connection in callbacks.
   wire::Connection* connection_ = nullptr;
   bool following_ = false;
   bool stopped_ = false;

@@ -1,6 +1,8 @@
 #include "tickerplant/standby_log.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <utility>
 
@@ -19,10 +21,75 @@ namespace tickstack::tickerplant {
 
 namespace protocol = wire::protocol;
 
+namespace {
+
+constexpr size_t kMarkBytes = 40;  // Of NAME.logged.
+constexpr std::string_view kNotCompared = ".not-compared";
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<StandbyLog>> StandbyLog::Open(StandbyLogOptions options) {
   std::unique_ptr<StandbyLog> standby(new StandbyLog(std::move(options)));
-  TS_RETURN_IF_ERROR(standby->OpenNewest());
+  const std::string marker = standby->may_lack_rows_path();
+  TS_RETURN_IF_ERROR(CreateDirectories(standby->options_.directory));
+  TS_ASSIGN_OR_RETURN(const bool is_marked, FileExists(marker));
+  // Before the log is repaired, because after that nothing else shows that it was.
+  if (!is_marked) TS_RETURN_IF_ERROR(File::Create(marker).status());
+  const absl::Status opened = standby->OpenNewest();
+  // Another process has the log, so it was not repaired.
+  if (absl::IsUnavailable(opened) && !is_marked) std::remove(marker.c_str());
+  TS_RETURN_IF_ERROR(opened);
+  TS_RETURN_IF_ERROR(standby->OpenMark());
+  // A place without messages is one where a day was begun, and may be that of an empty day that was
+  // dropped.
+  const bool ends_early = standby->logged_.seq > 0 && standby->place() < standby->logged_;
+  standby->may_lack_rows_ = is_marked || standby->MayHaveLostRows() || ends_early;
+  if (!standby->may_lack_rows_ && std::remove(marker.c_str()) != 0) {
+    return ErrnoStatus(errno, marker);
+  }
   return standby;
+}
+
+std::string StandbyLog::may_lack_rows_path() const {
+  return fmt::format("{}/{}.may-lack-rows", options_.directory, options_.log_name);
+}
+
+// Reads the place that NAME.logged says; there is none if the file has another form.
+absl::Status StandbyLog::OpenMark() {
+  const std::string path = fmt::format("{}/{}.logged", options_.directory, options_.log_name);
+  TS_ASSIGN_OR_RETURN(mark_, File::OpenOrCreate(path));
+  std::array<char, kMarkBytes> text{};
+  TS_ASSIGN_OR_RETURN(const size_t bytes, mark_.ReadAt(0, std::as_writable_bytes(std::span(text))));
+  const std::string_view line(text.data(), bytes);
+  const size_t space = line.find(' ');
+  if (bytes != kMarkBytes || space == std::string_view::npos) return absl::OkStatus();
+  const std::optional<int32_t> date = ParseDate(line.substr(0, space));
+  uint64_t seq = 0;
+  const std::string_view number = line.substr(space + 1);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), seq);
+  if (date && error == std::errc() && *end == ' ') logged_ = {*date, seq};
+  return absl::OkStatus();
+}
+
+absl::Status StandbyLog::SetLogged(ReplicaPlace place) {
+  if (place == logged_) return absl::OkStatus();
+  logged_ = place;
+  const std::string date = place.date == kNullInt ? "none" : FormatDate(place.date);
+  std::string line = fmt::format("{} {}", date, place.seq);
+  line.resize(kMarkBytes - 1, ' ');  // One write that changes all of the file.
+  line += '\n';
+  return mark_.WriteAt(0, AsBytes(line));
+}
+
+// True if the newest log, as it was opened, may not have everything that was appended to it.
+bool StandbyLog::MayHaveLostRows() const {
+  if (log_ == nullptr) return true;
+  const wire::TplogRecovery& recovery = log_->recovery();
+  // With kBatch, a block is durable before it is acknowledged.
+  const bool may_have_lost_tail =
+      recovery.power_cut && options_.log.fsync != wire::FsyncPolicy::kBatch;
+  return recovery.created || recovery.sync_failed || recovery.messages_damaged > 0 ||
+         may_have_lost_tail;
 }
 
 std::string StandbyLog::LogPath(int32_t date) const {
@@ -30,17 +97,11 @@ std::string StandbyLog::LogPath(int32_t date) const {
 }
 
 absl::StatusOr<std::optional<int32_t>> StandbyLog::NewestDay(int32_t before) const {
-  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(options_.directory);
-  if (absl::IsNotFound(entries.status())) return std::nullopt;
-  TS_RETURN_IF_ERROR(entries.status());
-  std::optional<int32_t> newest;
-  for (const DirectoryEntry& entry : *entries) {
-    if (!entry.name.starts_with(options_.log_name)) continue;
-    const std::optional<int32_t> date =
-        ParseDate(std::string_view(entry.name).substr(options_.log_name.size()));
-    if (date && *date < before) newest = std::max(newest.value_or(*date), *date);
-  }
-  return newest;
+  TS_ASSIGN_OR_RETURN(std::vector<int32_t> days,
+                      DaysOfLogsIn(options_.directory, options_.log_name));
+  std::erase_if(days, [before](int32_t day) { return day >= before; });
+  if (days.empty()) return std::nullopt;
+  return std::ranges::max(days);
 }
 
 absl::Status StandbyLog::OpenNewest() {
@@ -49,7 +110,36 @@ absl::Status StandbyLog::OpenNewest() {
   ends_.clear();
   TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestDay());
   if (!newest) return absl::OkStatus();
-  return OpenDay(*newest, {});
+  TS_RETURN_IF_ERROR(OpenDay(*newest, {}));
+  CloseLogBefore();
+  // Its creator died before it had written the rows that the day begins with. Nobody was told that
+  // this member has begun it.
+  const bool is_begun = !log_->recovery().created && !log_->recovery().index_created;
+  if (is_begun || place().seq > 0 || !HasEarlierLog()) return absl::OkStatus();
+  return DropEmptyDay();
+}
+
+// Repairs the log before the newest one, and makes it durable in the background, if its writer died
+// before it had done so.
+void StandbyLog::CloseLogBefore() {
+  const absl::StatusOr<std::optional<int32_t>> before = NewestDay(date_);
+  if (!before.ok() || !before->has_value()) return;
+  const std::string path = LogPath(**before);
+  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+  if (state.ok() && !state->open) return;
+  absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
+      wire::TplogWriter::Open(path, options_.log);
+  if (!log.ok()) {
+    LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
+    return;
+  }
+  LogOpened(**log);
+  ended_logs_.Close(*std::move(log));
+}
+
+bool StandbyLog::HasEarlierLog() const {
+  const absl::StatusOr<std::optional<int32_t>> before = NewestDay(date_);
+  return before.ok() && before->has_value();
 }
 
 absl::Status StandbyLog::OpenDay(int32_t date, NameMap<wire::TableRows> carried) {
@@ -63,7 +153,12 @@ absl::Status StandbyLog::OpenDay(int32_t date, NameMap<wire::TableRows> carried)
   TS_ASSIGN_OR_RETURN(blocks_, wire::TplogBlocks::Open(log->path()));
   log_ = std::move(log);
   date_ = date;
+  // A log that was moved away has left a mark that this one does not reach yet.
+  if (log_->recovery().created && mark_.is_open()) {
+    TS_RETURN_IF_ERROR(SetLogged(std::min(logged_, ReplicaPlace{date, 0})));
+  }
   ends_.clear();
+  last_blocks_.clear();
   NoteEnd(blocks_->end());
   return ReadEnds();
 }
@@ -74,6 +169,10 @@ absl::Status StandbyLog::ReadEnds() {
     TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> block, blocks_->Next());
     if (!block) return absl::OkStatus();
     NoteEnd(blocks_->end());
+    for (const wire::IndexRows& rows : block->rows) {
+      if (rows.table >= last_blocks_.size()) last_blocks_.resize(rows.table + 1);
+      last_blocks_[rows.table] = wire::PlaceOf(*block);
+    }
   }
 }
 
@@ -87,8 +186,40 @@ ReplicaPlace StandbyLog::place() const {
   return {date_, log_->totals().messages};
 }
 
+absl::StatusOr<ReplicaRequest> StandbyLog::RequestAs(std::string_view name, uint64_t epoch) {
+  if (may_lack_rows_ && has_log() && place().seq == 0 && HasEarlierLog()) {
+    TS_RETURN_IF_ERROR(DropEmptyDay());
+  }
+  return ReplicaRequest{std::string(name), epoch, place().date, Ends()};
+}
+
+absl::StatusOr<bool> StandbyLog::ContinueFrom(const ReplicaStart& start) {
+  const ReplicaPlace own = place();
+  const bool is_empty = !has_log() || own.seq == 0;
+  // If the leader's day begins with other rows of feeds, the day before differs.
+  const bool begins_otherwise = has_log() && is_empty && start.place.date == own.date &&
+                                HasEarlierLog() && blocks_->carried() != start.carried;
+  if (has_log() && (start.place.date < own.date || begins_otherwise)) {
+    TS_RETURN_IF_ERROR(DropEmptyDay());
+    return false;
+  }
+  if (is_empty || start.place.date > own.date) {
+    TS_RETURN_IF_ERROR(Begin(start.place.date, start.carried));
+  }
+  if (start.place.seq > place().seq) {
+    return InvalidArgument("{}: message {}, the log has {}", protocol::kReplicate, start.place.seq,
+                           place().seq);
+  }
+  TS_RETURN_IF_ERROR(CutTo(start.place.seq));
+  return true;
+}
+
 absl::Status StandbyLog::Begin(int32_t date, NameMap<wire::TableRows> carried) {
   if (!has_log()) return OpenDay(date, std::move(carried));
+  if (date_ < date) {
+    TS_RETURN_IF_ERROR(place().seq == 0 ? RemoveEmptyLog() : SetLogAside());
+    return OpenDay(date, std::move(carried));
+  }
   if (date_ != date || place().seq > 0) {
     return FailedPrecondition("{}: the standby has a log already", log_->path());
   }
@@ -100,6 +231,12 @@ absl::Status StandbyLog::Begin(int32_t date, NameMap<wire::TableRows> carried) {
 absl::Status StandbyLog::CutTo(uint64_t seq) {
   if (!has_log()) return FailedPrecondition("{}: there is no log", options_.directory);
   if (seq == place().seq) return absl::OkStatus();
+  if (ReplicaPlace{date_, seq} < logged_) {
+    return DataLoss(
+        "{}: the leader has only {} messages of it, but an earlier leader has logged {}: the "
+        "leader has lost rows, and this standby does not cut them off",
+        log_->path(), seq, logged_.seq);
+  }
   const std::string path = log_->path();
   const uint64_t messages = place().seq;
   const int32_t date = date_;
@@ -113,15 +250,49 @@ absl::Status StandbyLog::CutTo(uint64_t seq) {
   return OpenDay(date, {});
 }
 
+absl::Status StandbyLog::NoteLogged(ReplicaPlace place) {
+  if (place.date == kNullInt) return absl::OkStatus();
+  if (!has_log()) return SetLogged(place);  // The log is given away: this member leads.
+  TS_RETURN_IF_ERROR(SetLogged(std::max(logged_, std::min(place, this->place()))));
+  if (this->place() >= place) ClearMayLackRows();
+  return absl::OkStatus();
+}
+
+void StandbyLog::ClearMayLackRows() {
+  if (!std::exchange(may_lack_rows_, false)) return;
+  const std::string marker = may_lack_rows_path();
+  if (std::remove(marker.c_str()) != 0) {
+    LogWarn("file not removed path={} error=\"{}\"", marker, Message(ErrnoStatus(errno, marker)));
+  }
+}
+
 absl::Status StandbyLog::DropEmptyDay() {
   if (!has_log()) return FailedPrecondition("{}: there is no log", options_.directory);
   TS_ASSIGN_OR_RETURN(const std::optional<int32_t> before, NewestDay(date_));
-  if (place().seq > 0 || !before) {
+  if (place().seq > 0) {
     return FailedPrecondition("{}: has messages of a day that the leader does not have",
                               log_->path());
   }
   TS_RETURN_IF_ERROR(RemoveEmptyLog());
-  return OpenDay(*before, {});
+  if (before) TS_RETURN_IF_ERROR(OpenDay(*before, {}));
+  return SetLogged(std::min(logged_, place()));
+}
+
+// Renames the newest log: it was not compared, and lacks the end of its day.
+absl::Status StandbyLog::SetLogAside() {
+  const std::string path = log_->path();
+  ended_logs_.Wait();
+  TS_RETURN_IF_ERROR(log_->CloseDurably());
+  log_ = nullptr;
+  blocks_ = nullptr;
+  // The log last: as long as it exists, this day is the newest.
+  for (const std::string& file : {wire::TplogIndexPath(path), wire::TplogStatePath(path), path}) {
+    const std::string to = file + std::string(kNotCompared);
+    if (std::rename(file.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, file);
+  }
+  LogError("the leader has no log of this day, so it cannot be compared and is set aside path={}{}",
+           path, kNotCompared);
+  return SyncDirectory(options_.directory);
 }
 
 absl::Status StandbyLog::RemoveEmptyLog() {
@@ -130,6 +301,7 @@ absl::Status StandbyLog::RemoveEmptyLog() {
   TS_RETURN_IF_ERROR(log_->Close());
   log_ = nullptr;
   blocks_ = nullptr;
+  ends_.clear();
   // The log last: as long as it exists, this day is the newest.
   for (const std::string& file : {wire::TplogIndexPath(path), wire::TplogStatePath(path), path}) {
     if (std::remove(file.c_str()) != 0) return ErrnoStatus(errno, file);
@@ -160,12 +332,12 @@ absl::Status StandbyLog::EndDay(const ReplicaNextDay& day) {
                               protocol::kReplicaNextDay, FormatDate(day.date), FormatDate(day.next),
                               has_log() ? FormatDate(date_) : "no day");
   }
+  NameMap<wire::TableRows> carried = log_->totals().feed_rows;
+  absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
   // As Tickerplant::RollTo.
   if (options_.log.fsync != wire::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
   TS_RETURN_IF_ERROR(log_->SetEnded(true));
   std::unique_ptr<wire::TplogWriter> old = std::move(log_);
-  NameMap<wire::TableRows> carried = old->totals().feed_rows;
-  absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
   TS_RETURN_IF_ERROR(OpenDay(day.next, std::move(carried)));
   LogInfo("day ended date={} next={}", FormatDate(day.date), FormatDate(day.next));
   ended_logs_.Close(std::move(old));
@@ -176,6 +348,24 @@ absl::Status StandbyLog::Close() {
   ended_logs_.Wait();
   if (!has_log()) return absl::OkStatus();
   return log_->Close();
+}
+
+OpenedLog StandbyLog::Release() {
+  if (!has_log()) return {};
+  OpenedLog opened{date_, std::move(log_), {}};
+  for (uint32_t table = 0; table < last_blocks_.size(); ++table) {
+    if (last_blocks_[table].messages == 0) continue;
+    opened.last_blocks[blocks_->names().tables.NameOf(table)] = last_blocks_[table];
+  }
+  blocks_ = nullptr;
+  ends_.clear();
+  return opened;
+}
+
+absl::Status StandbyLog::CloseDurably() {
+  ended_logs_.Wait();
+  if (!has_log()) return absl::OkStatus();
+  return log_->CloseDurably();
 }
 
 }  // namespace tickstack::tickerplant

@@ -7,6 +7,13 @@
 // it, but not acknowledged by all before that leader died. Ends() gives the places from which the
 // leader chooses the last common one, and CutTo cuts the rest off, into a file beside the log.
 //
+// A log that is new, or that a power cut may have shortened, may lack rows that a leader has logged
+// with this standby's acknowledgement. The file NAME.may-lack-rows says so, until the log has
+// everything that the leader has logged, or an operator removes the file.
+//
+// The file NAME.logged says up to where a leader has logged what this log has, as `DATE MESSAGES`.
+// It is not synced: after a power cut it may say less. The log is never cut before that place.
+//
 // Threads: one owner. The logs of ended days are made durable in the background.
 
 #include <cstdint>
@@ -18,8 +25,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file.h"
 #include "base/name_map.h"
 #include "tickerplant/ended_logs.h"
+#include "tickerplant/opened_log.h"
 #include "tickerplant/replication_messages.h"
 #include "wire/tplog_blocks.h"
 #include "wire/tplog_writer.h"
@@ -49,17 +58,38 @@ class StandbyLog {
   // The ends of the last blocks of the newest log, ascending. The last one is place().
   std::vector<wire::LogEnd> Ends() const { return {ends_.begin(), ends_.end()}; }
 
-  // Begins the log of `date`, with these rows by feed. It is the first log, or there is one of this
-  // day without messages: if that begins with other rows, it is made anew. kFailedPrecondition if
-  // there is any other log.
+  // Returns what this standby tells a leader. If the log may lack rows, drops an empty newest day
+  // first, because the day before may lack some, too. Errors: those of DropEmptyDay.
+  absl::StatusOr<ReplicaRequest> RequestAs(std::string_view name, uint64_t epoch);
+  // Continues where the leader says: drops an empty day, begins the leader's, or cuts off what no
+  // leader has logged. Returns false if a day was dropped: then the leader has to be asked again.
+  // Errors: kInvalidArgument if this log does not reach that place; those of the calls below.
+  absl::StatusOr<bool> ContinueFrom(const ReplicaStart& start);
+
+  // Begins the log of `date`, with these rows by feed. It is the first log; or there is one of this
+  // day without messages, which is made anew if it begins with other rows; or the newest one is of
+  // an earlier day, which the leader does not have: then it is renamed, or removed if it has no
+  // messages. kFailedPrecondition if there is any other log.
   absl::Status Begin(int32_t date, NameMap<wire::TableRows> carried);
-  // Cuts the newest log after message `seq`. Errors: those of CutTplog and of Open; then there is
-  // no log, and this must be opened again. Cost: reads the index.
+  // Cuts the newest log after message `seq`. kDataLoss if a leader has logged messages after that
+  // one (NoteLogged); nothing is changed then. Other errors: those of CutTplog and of Open; then
+  // there is no log, and this must be opened again. Cost: reads the index.
   absl::Status CutTo(uint64_t seq);
   // Removes the newest log, which must have no messages: its day begins anew. The day before it is
-  // the newest again, and has not ended. kFailedPrecondition if the log has messages, or is the
-  // only one.
+  // the newest again, and has not ended; if there is none, there is no log any more.
+  // kFailedPrecondition if the log has messages.
   absl::Status DropEmptyDay();
+
+  // Records that the leader, which may be this member, has logged everything up to `place`. What
+  // this log has of that is not cut off any more. Errors: those of writing a file.
+  absl::Status NoteLogged(ReplicaPlace place);
+  // Records that this member leads: the others copy its log.
+  void NoteLeads() { ClearMayLackRows(); }
+  // True if the log may lack rows that a leader has logged, also before a restart: there was no
+  // log, it ends before a place of NoteLogged, or a power cut or a failed sync may have taken its
+  // end. False once it has everything up to a place of NoteLogged, or after NoteLeads.
+  bool may_lack_rows() const { return may_lack_rows_; }
+  std::string may_lack_rows_path() const;
 
   // Appends a block exactly. kFailedPrecondition if it does not follow the last one;
   // kResourceExhausted if the disk is full, after which the same block may be appended again. Other
@@ -72,13 +102,25 @@ class StandbyLog {
 
   // Closes the logs, and waits until those of ended days are durable. Nothing can be appended then.
   absl::Status Close();
+  // Gives the newest log away, open as it is: there is none here after that. Does not wait for logs
+  // of ended days.
+  OpenedLog Release();
+  // Does what Close does, and makes the newest log durable, whatever the policy.
+  absl::Status CloseDurably();
 
  private:
   explicit StandbyLog(StandbyLogOptions options) : options_(std::move(options)) {}
   std::string LogPath(int32_t date) const;
+  absl::Status OpenMark();
+  absl::Status SetLogged(ReplicaPlace place);
+  bool MayHaveLostRows() const;
+  bool HasEarlierLog() const;
+  void ClearMayLackRows();
   absl::StatusOr<std::optional<int32_t>> NewestDay(int32_t before = INT32_MAX) const;
   absl::Status OpenNewest();
   absl::Status OpenDay(int32_t date, NameMap<wire::TableRows> carried);
+  void CloseLogBefore();
+  absl::Status SetLogAside();
   absl::Status RemoveEmptyLog();
   absl::Status ReadEnds();
   void NoteEnd(const wire::LogEnd& end);
@@ -90,6 +132,10 @@ class StandbyLog {
   // Follows what is appended, for the digests.
   std::unique_ptr<wire::TplogBlocks> blocks_;
   std::deque<wire::LogEnd> ends_;
+  std::vector<wire::BlockPlace> last_blocks_;  // By number of the table.
+  ReplicaPlace logged_{kNullInt, 0};           // Up to here, a leader has logged what this log has.
+  File mark_;                                  // NAME.logged.
+  bool may_lack_rows_ = false;
 };
 
 }  // namespace tickstack::tickerplant

@@ -140,6 +140,174 @@ TEST_F(StandbyLogTest, ContinuesFromAnyBlockThatItIsCutTo) {
   EXPECT_EQ(kept, messages.size());
 }
 
+TEST_F(StandbyLogTest, DoesNotCutWhatALeaderHasLogged) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, i)).ok());
+  }
+  ASSERT_TRUE(standby->NoteLogged({kDay, 2}).ok());
+  EXPECT_EQ(standby->CutTo(1).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 3}));
+  EXPECT_TRUE(standby->CutTo(2).ok());
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 2}));
+}
+
+TEST_F(StandbyLogTest, DoesNotCutWhatALeaderHasLoggedBeforeARestart) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, i)).ok());
+    }
+    ASSERT_TRUE(standby->NoteLogged({kDay, 1}).ok());
+    ASSERT_TRUE(standby->NoteLogged({kDay, 9}).ok());  // It has only three of them.
+  }
+  auto standby = *Standby();
+  EXPECT_EQ(standby->CutTo(2).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 3}));
+}
+
+TEST_F(StandbyLogTest, DoesNotCutWhatItLoggedAsTheLeader) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, i)).ok());
+    }
+    standby->NoteLeads();
+    const OpenedLog opened = standby->Release();
+    EXPECT_EQ(opened.date, kDay);
+    ASSERT_TRUE(standby->NoteLogged({kNullInt, 3}).ok());  // It does not serve clients yet.
+    ASSERT_TRUE(standby->NoteLogged({kDay, 2}).ok());
+  }
+  auto standby = *Standby();
+  EXPECT_EQ(standby->CutTo(1).code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(standby->CutTo(2).ok());
+}
+
+TEST_F(StandbyLogTest, MayLackRowsIfItIsShorterThanALeaderHasLogged) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 0)).ok());
+    ASSERT_TRUE(standby->NoteLogged({kDay, 1}).ok());
+  }
+  EXPECT_FALSE((*Standby())->may_lack_rows());
+  const std::string mark = directory_ + "/standby/sym.logged";
+  Write(mark, fmt::format("{:<39}\n", FormatDate(kDay) + " 2"));
+  EXPECT_TRUE((*Standby())->may_lack_rows());
+  // Files of another form say nothing.
+  for (const std::string& text : {std::string(), std::string("x"), std::string(40, 'x'),
+                                  FormatDate(kDay) + std::string(29, ' ') + "\n"}) {
+    std::filesystem::remove(directory_ + "/standby/sym.may-lack-rows");
+    Write(mark, text);
+    EXPECT_FALSE((*Standby())->may_lack_rows()) << text;
+  }
+}
+
+// A log that an operator moved away, so that the day is copied again.
+TEST_F(StandbyLogTest, CutsANewLogAlthoughTheOldOneWasLonger) {
+  auto leader = Leader();
+  std::vector<Value> blocks;
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    for (int i = 0; i < 3; ++i) {
+      blocks.push_back(Log(*leader, "nyse", 1, i));
+      ASSERT_TRUE(Append(*standby, blocks.back()).ok());
+    }
+    ASSERT_TRUE(standby->NoteLogged({kDay, 3}).ok());
+  }
+  for (const char* suffix : {"", ".idx", ".state"}) {
+    std::filesystem::remove(PathOf("standby") + suffix);
+  }
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Append(*standby, blocks[static_cast<size_t>(i)]).ok());
+  EXPECT_TRUE(standby->CutTo(1).ok());
+}
+
+// Its creator was killed between the creation of the log and that of its index, which has the rows
+// with which feeds continue.
+TEST_F(StandbyLogTest, GoesBackToTheDayBeforeIfTheNewestOneWasNotBegun) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 4, 1)).ok());
+    ASSERT_TRUE(standby->EndDay({1, kDay, kDay + 1}).ok());
+  }
+  const std::string next = PathOf("standby", kDay + 1);
+  {
+    auto standby = *Standby();
+    EXPECT_EQ(standby->place(), (ReplicaPlace{kDay + 1, 0}));
+  }
+  for (const char* suffix : {".idx", ".state"}) std::filesystem::remove(next + suffix);
+  std::filesystem::resize_file(next, 0);
+  auto standby = *Standby();
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay, 1}));
+  EXPECT_FALSE(std::filesystem::exists(next));
+}
+
+// Goal: a standby that lost its disk is not taken for one that has every logged row, as soon as it
+// has a log again.
+TEST_F(StandbyLogTest, ANewLogMayLackRowsUntilItHasWhatTheLeaderHasLogged) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    EXPECT_TRUE(standby->may_lack_rows());
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 1)).ok());
+    ASSERT_TRUE(standby->NoteLogged({kDay, 2}).ok());
+    EXPECT_TRUE(standby->may_lack_rows());
+  }
+  {
+    auto standby = *Standby();
+    EXPECT_TRUE(standby->may_lack_rows());
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 2)).ok());
+    ASSERT_TRUE(
+        standby->NoteLogged({kNullInt, 0}).ok());  // The leader does not know yet what is logged.
+    EXPECT_TRUE(standby->may_lack_rows());
+    ASSERT_TRUE(standby->NoteLogged({kDay, 2}).ok());
+    EXPECT_FALSE(standby->may_lack_rows());
+  }
+  EXPECT_FALSE((*Standby())->may_lack_rows());
+}
+
+// Method: the log's state file from when it was open says that its writer never closed it, and the
+// boot of the machine is another one.
+TEST_F(StandbyLogTest, MayLackRowsAfterAPowerCutUnlessEachBlockWasSynced) {
+  for (const bool is_synced : {false, true}) {
+    SCOPED_TRACE(is_synced);
+    StandbyLogOptions options{.directory = fmt::format("{}/synced{}", directory_, is_synced)};
+    options.log.fsync = is_synced ? wire::FsyncPolicy::kBatch : wire::FsyncPolicy::kNone;
+    options.log.boot = "one";
+    const std::string state_path =
+        wire::TplogStatePath(fmt::format("{}/sym{}", options.directory, FormatDate(kDay)));
+    auto leader = wire::TplogWriter::Open(fmt::format("{}/leader{}", directory_, is_synced), {});
+    ASSERT_TRUE(leader.ok());
+    std::string state;
+    {
+      auto standby = *StandbyLog::Open(options);
+      ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+      ASSERT_TRUE(Append(*standby, Log(**leader, "nyse", 1, 1)).ok());
+      ASSERT_TRUE(standby->NoteLogged({kDay, 1}).ok());
+      EXPECT_FALSE(standby->may_lack_rows());
+      state = Content(state_path);
+    }
+    Write(state_path, state);
+    options.log.boot = "two";
+    for (int start = 0; start < 2; ++start) {
+      EXPECT_EQ((*StandbyLog::Open(options))->may_lack_rows(), !is_synced);
+    }
+  }
+}
+
 TEST_F(StandbyLogTest, CutsOnlyWhereABlockEnds) {
   auto standby = *Standby();
   ASSERT_TRUE(standby->Begin(kDay, {}).ok());
@@ -181,6 +349,31 @@ TEST_F(StandbyLogTest, DropsADayThatTheLeaderHasNotBegun) {
   ExpectSameLogs();
 }
 
+TEST_F(StandbyLogTest, GivesItsLogAwayOpen) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 1)).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 2)).ok());
+  OpenedLog opened = standby->Release();
+  EXPECT_FALSE(standby->has_log());
+  EXPECT_TRUE(standby->Close().ok());
+  EXPECT_EQ(opened.writer->totals().messages, 2u);
+  const auto last_blocks = opened.last_blocks;
+  opened = {};
+  EXPECT_EQ(last_blocks, (*wire::TplogWriter::Open(PathOf("standby"), {}))->recovery().last_blocks);
+}
+
+TEST_F(StandbyLogTest, HasNoLogAfterItDropsItsOnlyDay) {
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  ASSERT_TRUE(standby->DropEmptyDay().ok());
+  EXPECT_FALSE(standby->has_log());
+  EXPECT_TRUE(standby->Ends().empty());
+  ASSERT_TRUE(standby->Begin(kDay + 1, {}).ok());
+  EXPECT_EQ(standby->place(), (ReplicaPlace{kDay + 1, 0}));
+}
+
 TEST_F(StandbyLogTest, BeginsAnEmptyLogAnewIfTheLeadersBeginsWithOtherRows) {
   const NameMap<wire::TableRows> carried = {{"nyse", {{"trade", 7}}}};
   auto leader = Leader(kDay, carried);
@@ -217,6 +410,18 @@ TEST_F(StandbyLogTest, RefusesDamagedMessagesByName) {
     }
     message.data()[bit / 8] ^= mask;
   }
+}
+
+TEST(ReplicationMessages, TellARequestForTheReplicaFromOthers) {
+  for (const std::string_view text : {".u.replica", ".u.replica[]"}) {
+    EXPECT_TRUE(AsksForReplica(Value::String(text)));
+  }
+  EXPECT_TRUE(AsksForReplica(Value::List({Value::Symbol(".u.replica"), Value()})));
+  EXPECT_TRUE(AsksForReplica(Value::List({Value::String(".u.replica")})));
+  EXPECT_FALSE(AsksForReplica(Value::String(".u.replica[]`epoch")));
+  EXPECT_FALSE(AsksForReplica(Value::List({Value::Symbol(".u.stats")})));
+  EXPECT_FALSE(AsksForReplica(Value::List({})));
+  EXPECT_FALSE(AsksForReplica(Value()));
 }
 
 TEST_F(StandbyLogTest, MessagesKeepWhatTheySay) {

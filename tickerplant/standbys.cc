@@ -6,6 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/leadership.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 
@@ -14,17 +15,16 @@ namespace tickstack::tickerplant {
 namespace protocol = wire::protocol;
 
 Standbys::Standbys(StandbysOptions options, const Tickerplant* plant, InSyncSet* in_sync,
-                   const Clock* clock, std::function<void()> on_progress,
-                   std::function<void(absl::Status)> on_fenced)
+                   const Clock* clock, std::function<void()> on_progress)
     : options_(std::move(options)),
       plant_(plant),
       set_(in_sync),
       clock_(clock),
       on_progress_(std::move(on_progress)),
-      on_fenced_(std::move(on_fenced)),
       began_ns_(clock->MonotonicNs()),
       began_at_(logged()),
-      in_sync_(options_.in_sync) {}
+      in_sync_(options_.in_sync),
+      ticked_ns_(began_ns_) {}
 
 Standbys::~Standbys() = default;
 
@@ -41,6 +41,10 @@ Standbys::Member* Standbys::FindConnection(uint64_t connection) {
   return found == members_.end() ? nullptr : found->get();
 }
 
+bool Standbys::HasConnection(uint64_t connection) const {
+  return std::ranges::any_of(members_, [&](const auto& m) { return m->connection == connection; });
+}
+
 bool Standbys::IsRequired(std::string_view name) const {
   return in_sync_.contains(name) || maybe_.contains(name);
 }
@@ -51,27 +55,38 @@ ReplicaPlace Standbys::logged() const { return {plant_->date(), plant_->logged_s
 
 absl::StatusOr<ReplicaStart> Standbys::Join(const ReplicaRequest& request, uint64_t connection,
                                             std::unique_ptr<Outlet> outlet) {
+  TS_RETURN_IF_ERROR(CheckMemberName(request.name));  // It becomes a part of the entry.
+  // Whether there is a later leader, this one learns from the store. A peer may say anything.
   if (request.epoch > options_.epoch) {
-    absl::Status fenced = FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}",
-                                             request.name, request.epoch, options_.epoch);
-    on_fenced_(fenced);
-    return fenced;
+    return FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}", request.name,
+                              request.epoch, options_.epoch);
   }
   if (request.name == options_.name) {
     return FailedPrecondition("name: {} is the leader's own name", request.name);
   }
-  if (Member* const before = Find(request.name); before != nullptr) {
-    Drop(*before, FailedPrecondition("{} has joined on another connection", request.name));
-  }
-  if (members_.size() >= kMembersMax) {
+  if (Find(request.name) == nullptr && members_.size() >= kMembersMax) {
     return ResourceExhausted("limit: {} standbys have joined", members_.size());
+  }
+  if (const Member* const other = FindConnection(connection);
+      other != nullptr && other->name != request.name) {
+    return FailedPrecondition("name: this connection is the standby {}", other->name);
   }
   auto member = std::make_unique<Member>();
   TS_ASSIGN_OR_RETURN(ReplicaStart start, PlaceOf(request, *member));
   start.epoch = options_.epoch;
   // It has to drop its newest day, and asks again.
   if (request.date != kNullInt && start.place.date < request.date) return start;
+  if (Member* const before = Find(request.name); before != nullptr) {
+    if (before->connection == connection) {
+      std::erase_if(members_, [&](const auto& each) { return each.get() == before; });
+    } else {
+      Drop(*before, FailedPrecondition("{} has joined on another connection", request.name));
+    }
+  }
   member->name = request.name;
+  // A leader that is not settled may have blocks that were never logged, and that others lack.
+  const bool has_lost_rows = request.date == kNullInt || (is_settled_ && start.place < logged());
+  member->must_leave = IsRequired(request.name) && has_lost_rows;
   member->connection = connection;
   member->outlet = std::move(outlet);
   member->sent = start.place;
@@ -79,22 +94,45 @@ absl::StatusOr<ReplicaStart> Standbys::Join(const ReplicaRequest& request, uint6
   LogInfo("standby joins name={} host={} date={} seq={} from={}", member->name,
           member->outlet->name(), FormatDate(start.place.date), start.place.seq,
           request.ends.empty() ? 0 : request.ends.back().seq);
+  if (member->must_leave) {
+    LogError("standby has lost rows, and leaves the in-sync set until it has them name={}",
+             member->name);
+  }
   members_.push_back(std::move(member));
   return start;
 }
 
-// Returns the last place that the standby's log has in common with the leader's.
+// Returns the last place that the standby's log has in common with the leader's. A place in an
+// earlier day than the standby's newest one: it has to drop that day, and to ask again.
 absl::StatusOr<ReplicaStart> Standbys::PlaceOf(const ReplicaRequest& request, Member& member) {
   const bool has_log = request.date != kNullInt;
-  const bool is_empty = request.ends.empty() || request.ends.back().seq == 0;
-  const int32_t date = has_log ? request.date : plant_->date();
-  // A day that no leader has begun: the standby drops it.
+  bool is_empty = request.ends.empty() || request.ends.back().seq == 0;
+  int32_t date = has_log ? request.date : plant_->date();
+  // A day that no leader has begun.
   if (date > plant_->date() && is_empty) return ReplicaStart{0, {plant_->date(), 0}, {}};
+  TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, plant_->DaysWithLogs());
+  const bool is_known = std::ranges::binary_search(days, date);
+  // A log without messages cannot be compared, so the standby joins with the day before. One of the
+  // in-sync set has acknowledged all of that day, if a leader has begun the next one.
+  if (has_log && is_empty && date > days.front() && !(IsRequired(request.name) && is_known)) {
+    return ReplicaStart{0, {date - 1, 0}, {}};
+  }
+  // The leader joined after the standby's newest day, or its log of that day was removed. There is
+  // nothing to compare it with.
+  if (!is_known && date < plant_->date()) {
+    date = *std::ranges::upper_bound(days, date);
+    is_empty = true;
+  }
   const absl::StatusOr<Tickerplant::DayLog> day = plant_->LogOf(date);
   if (!day.ok()) {
     return FailedPrecondition(
         "log: the leader has no log of {}, the standby's newest day: move the standby's logs away",
         FormatDate(date));
+  }
+  if (date == plant_->date() && !is_empty) {
+    TS_RETURN_IF_ERROR(ReadOwnEnds());
+    ReplicaStart start{0, {date, 0}, own_->carried()};
+    if (FindOwnEnd(request.ends, start)) return start;
   }
   TS_ASSIGN_OR_RETURN(member.blocks, wire::TplogBlocks::Open(day->log.path));
   ReplicaStart start{0, {date, 0}, member.blocks->carried()};
@@ -122,15 +160,38 @@ absl::StatusOr<ReplicaStart> Standbys::PlaceOf(const ReplicaRequest& request, Me
   return start;
 }
 
+// Reads what was logged since the last call, up to kSliceBlocks of it.
+absl::Status Standbys::ReadOwnEnds() {
+  if (own_ == nullptr || own_date_ != plant_->date()) {
+    TS_ASSIGN_OR_RETURN(own_, wire::TplogBlocks::Open(plant_->log().path()));
+    own_date_ = plant_->date();
+    own_ends_ = {own_->end()};
+  }
+  for (size_t i = 0; i < kSliceBlocks; ++i) {
+    TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> block, own_->Next());
+    if (!block) break;
+    own_ends_.push_back(own_->end());
+    if (own_ends_.size() > kReplicaEndsMax) own_ends_.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+// Sets the place to the last of the ends that the leader's log has; false if it is not in memory.
+bool Standbys::FindOwnEnd(const std::vector<wire::LogEnd>& ends, ReplicaStart& start) const {
+  if (own_ends_.back().seq != plant_->logged_seq()) return false;  // Not all of it is read yet.
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    const auto own = std::ranges::lower_bound(own_ends_, end->seq, {}, &wire::LogEnd::seq);
+    if (own == own_ends_.end() || *own != *end) continue;
+    start.place.seq = end->seq;
+    return true;
+  }
+  return false;
+}
+
 absl::Status Standbys::OnAck(uint64_t connection, const ReplicaAck& ack) {
   Member* const member = FindConnection(connection);
   if (member == nullptr)
     return InvalidArgument("{}: this connection is no standby's", protocol::kReplicaAcked);
-  if (ack.epoch > options_.epoch) {
-    on_fenced_(FailedPrecondition("epoch: standby {} follows leader {}, this one is {}",
-                                  member->name, ack.epoch, options_.epoch));
-    return absl::OkStatus();
-  }
   const bool fits = ack.epoch == options_.epoch && ack.place <= member->sent &&
                     (member->started ? ack.place >= member->acked : ack.place == member->sent);
   if (!fits) {
@@ -140,6 +201,7 @@ absl::Status Standbys::OnAck(uint64_t connection, const ReplicaAck& ack) {
   member->started = true;
   member->acked = ack.place;
   member->heard_ns = clock_->MonotonicNs();
+  member->owes_answer = false;
   while (!member->unacked.empty() && member->unacked.front().end <= ack.place) {
     member->unacked_bytes -= member->unacked.front().bytes;
     member->unacked.pop_front();
@@ -156,8 +218,7 @@ void Standbys::OnConnectionGone(uint64_t connection) {
   if (found == members_.end()) return;
   LogWarn("standby lost name={} date={} seq={}", (*found)->name, FormatDate((*found)->acked.date),
           (*found)->acked.seq);
-  members_.erase(found);
-  UpdateInSync();
+  members_.erase(found);  // The next Tick updates the in-sync set. A leader that stops has none.
 }
 
 // Its connection ends from the loop, so its outlet stays until then.
@@ -178,7 +239,6 @@ void Standbys::Send(Member& member, ReplicaPlace end,
   if (member.unacked.empty()) member.heard_ns = clock_->MonotonicNs();
   const wire::Segment segment{message->span(), message};
   member.outlet->Queue({&segment, 1});
-  member.told_ns = clock_->MonotonicNs();
   member.sent = end;
   member.unacked.push_back({end, message->size()});
   member.unacked_bytes += message->size();
@@ -214,14 +274,21 @@ void Standbys::OfferNextDay(int32_t date, int32_t next) {
 }
 
 bool Standbys::is_settled() {
-  is_settled_ = is_settled_ || IsAcknowledged(began_at_);
-  return is_settled_;
+  if (is_settled_ || !IsAcknowledged(began_at_)) return is_settled_;
+  is_settled_ = true;
+  // They learn that they lack no rows before they acknowledge any further row, so whoever has
+  // acknowledged one may lead.
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (member->started) TellPlace(*member);
+  }
+  return true;
 }
 
 bool Standbys::has_everybody() const {
   const auto is_there = [&](const std::string& name) {
     const Member* const member = Find(name);
-    return member != nullptr && member->started;  // Tick drops those that owe for too long.
+    // Tick drops those that owe a block for too long.
+    return member != nullptr && member->started && member->silent_ns <= options_.timeout_ns;
   };
   return std::ranges::all_of(in_sync_, is_there) && std::ranges::all_of(maybe_, is_there);
 }
@@ -246,6 +313,8 @@ void Standbys::OnLogged(ReplicaPlace place) {
 
 // Sends blocks of the log until the window is full, or the standby is live.
 void Standbys::Feed(Member& member) {
+  if (member.must_leave && IsRequired(member.name)) return;
+  member.must_leave = false;
   while (member.started && !member.live && member.unacked_bytes < kWindowBytes) {
     if (member.sent >= logged()) {
       GoLive(member);
@@ -264,7 +333,8 @@ absl::StatusOr<bool> Standbys::FeedBlock(Member& member) {
     TS_ASSIGN_OR_RETURN(const Tickerplant::DayLog day, plant_->LogOf(date));
     TS_ASSIGN_OR_RETURN(member.blocks, wire::TplogBlocks::Open(day.log.path));
   }
-  while (member.blocks->end().seq < member.sent.seq) {
+  for (size_t i = 0; member.blocks->end().seq < member.sent.seq; ++i) {
+    if (i == kSliceBlocks) return false;  // The next Tick continues.
     TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> skipped, member.blocks->Next());
     if (!skipped)
       return DataLoss("log of {} ends before message {}", FormatDate(date), member.sent.seq);
@@ -314,13 +384,39 @@ void Standbys::GoLive(Member& member) {
 
 // ---- the in-sync set
 
+// A large block takes longer than the timeout, but arrives. Only the block that is owed counts: a
+// socket may take later ones for a long time although the standby does not read them.
+void Standbys::NoteSending(Member& member) {
+  const uint64_t sent = member.outlet->sent_bytes();
+  const bool has_sent = std::exchange(member.sent_bytes, sent) != sent;
+  if (!has_sent || member.unacked.empty()) return;
+  const size_t behind_bytes = member.unacked_bytes - member.unacked.front().bytes;
+  if (member.outlet->queued_bytes() > behind_bytes) member.heard_ns = clock_->MonotonicNs();
+}
+
+bool Standbys::IsSilent(const Member& member) const {
+  if (member.started && member.unacked.empty()) return false;
+  int64_t timeout_ns = IsRequired(member.name) ? options_.timeout_ns : kCatchUpTimeoutNs;
+  if (!member.unacked.empty()) {
+    timeout_ns += static_cast<int64_t>(member.unacked.front().bytes) * kNsPerByte;
+  }
+  return clock_->MonotonicNs() - member.heard_ns > timeout_ns;
+}
+
 void Standbys::Tick() {
   const int64_t now_ns = clock_->MonotonicNs();
+  is_settled();
+  if (const absl::Status read = ReadOwnEnds(); !read.ok()) {
+    static LogLimit limit(60 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("index not read error=\"{}\"", Message(read));
+  }
+  // After a pause of this process, answers wait to be read.
+  const int64_t passed_ns = std::min(now_ns - std::exchange(ticked_ns_, now_ns), kTickNsMax);
   std::vector<Member*> silent;
   for (const std::unique_ptr<Member>& member : members_) {
-    const int64_t timeout_ns = IsRequired(member->name) ? options_.timeout_ns : kCatchUpTimeoutNs;
-    const bool owes = !member->started || !member->unacked.empty();
-    if (owes && now_ns - member->heard_ns > timeout_ns) silent.push_back(member.get());
+    member->silent_ns = member->owes_answer ? member->silent_ns + passed_ns : 0;
+    NoteSending(*member);
+    if (IsSilent(*member)) silent.push_back(member.get());
   }
   for (Member* const member : silent) {
     Drop(*member,
@@ -332,17 +428,20 @@ void Standbys::Tick() {
   }
   for (Member* const member : behind) Feed(*member);
   for (const std::unique_ptr<Member>& member : members_) {
-    if (member->started && now_ns - member->told_ns >= kAliveNs) TellPlace(*member);
+    const bool is_due = now_ns - member->told_ns >= kAliveNs;
+    if (member->started && is_due && member->outlet->queued_bytes() == 0) TellPlace(*member);
   }
   UpdateInSync();
 }
 
-// Tells a standby how far the leader's log is.
+// Tells a standby how far the leader's log is. The place is null while it is not known how much of
+// that was logged.
 void Standbys::TellPlace(Member& member) {
   member.told_ns = clock_->MonotonicNs();
-  if (member.outlet->queued_bytes() > 0) return;
+  member.owes_answer = true;
+  const ReplicaPlace place = is_settled_ ? logged() : ReplicaPlace{kNullInt, 0};
   const auto message = std::make_shared<const ByteBuffer>(
-      wire::EncodeMessage(wire::MessageKind::kAsync, AckMessage({options_.epoch, logged()})));
+      wire::EncodeMessage(wire::MessageKind::kAsync, AckMessage({options_.epoch, place})));
   const wire::Segment segment{message->span(), message};
   member.outlet->Queue({&segment, 1});
   member.outlet->Flush();
@@ -353,12 +452,15 @@ void Standbys::UpdateInSync() {
   if (is_writing_ || now_ns < write_again_ns_) return;
   MemberNames wanted = in_sync_;
   for (const std::unique_ptr<Member>& member : members_) {
-    if (member->live && member->acked >= logged()) wanted.insert(member->name);
+    const bool has_all = member->live && member->acked >= logged();
+    // It learns that it lacks no rows before it may lead.
+    if (has_all && wanted.insert(member->name).second) TellPlace(*member);
+    if (member->must_leave) wanted.erase(member->name);
   }
   // Members that a leader finds in the set have some time to join.
-  const bool may_remove = now_ns - began_ns_ > options_.timeout_ns;
+  const bool is_late = now_ns - began_ns_ > options_.timeout_ns;
   for (auto name = wanted.begin(); name != wanted.end();) {
-    const bool is_lost = Find(*name) == nullptr && may_remove;
+    const bool is_lost = Find(*name) == nullptr && (is_late || *name == options_.predecessor);
     name = is_lost && wanted.size() > options_.acknowledge ? wanted.erase(name) : std::next(name);
   }
   if (wanted == in_sync_ && maybe_.empty()) return;

@@ -14,15 +14,18 @@
 //
 // A standby is required from the moment when its name is sent to the in-sync set until a write
 // without its name has succeeded, so that the set never has a member with fewer rows than were
-// acknowledged. A standby that is lost, or acknowledges nothing for `timeout_ns`, leaves the set,
+// acknowledged. A standby that is lost, or acknowledges nothing for `timeout_ns` while its socket
+// takes nothing of the block that it owes, leaves the set,
 // unless fewer than `acknowledge` would remain: then nothing is logged until one is back, and
-// whoever was in the set can still lead.
+// whoever was in the set can still lead. A standby that joins with fewer rows than were logged has
+// lost some, in a power cut or with its disk, and must not lead: it leaves the set first, however
+// few remain, and gets its rows after that.
 //
 // A new leader's own log may end with blocks that its predecessor never logged. They count as
 // logged when the whole in-sync set has them (is_settled). Until then the leader serves nobody.
 //
-// Memory: the blocks in flight, which the tickerplant bounds (kInFlightBytes), and for each standby
-// that catches up the blocks that it has not acknowledged, at most kWindowBytes and one block.
+// Memory: the blocks in flight, at most kInFlightBytes and one block, and for each standby that
+// catches up the blocks that it has not acknowledged, at most kWindowBytes and one block.
 //
 // Threads: the tickerplant's.
 
@@ -54,33 +57,46 @@ struct StandbysOptions {
   uint64_t epoch = 0;      // Its number as a leader: each leader has a larger one.
   size_t acknowledge = 1;  // Standbys that must have a row before it is logged.
   int64_t timeout_ns = kNsPerSecond;
-  MemberNames in_sync;  // The in-sync set that it begins with, without itself.
+  MemberNames in_sync;           // The in-sync set that it begins with, without itself.
+  std::string predecessor = {};  // The leader that it replaced: it need not be waited for.
 };
 
 class Standbys final : public CommitGate {
  public:
   static constexpr size_t kWindowBytes = size_t{4} << 20;
+  // Bytes of blocks in flight above which no more are offered.
+  static constexpr size_t kInFlightBytes = size_t{8} << 20;
+  // Records of an index that are read in one turn of the loop: about a millisecond.
+  static constexpr size_t kSliceBlocks = 4096;
   static constexpr size_t kMembersMax = 16;
   // A standby that catches up may need longer than the timeout for a window.
   static constexpr int64_t kCatchUpTimeoutNs = 30 * kNsPerSecond;
-  // Each standby hears from the leader at least this often, so that it notices a dead connection.
+  // Time added to the timeout for each byte of the block that a standby owes: it reads, checks and
+  // writes at least 100 MB/s.
+  static constexpr int64_t kNsPerByte = 10;
+  // Each standby is told this often how far the leader's log is, unless it has not read earlier
+  // bytes, and answers. So both notice a dead connection, and it knows which of its rows are
+  // logged.
   static constexpr int64_t kAliveNs = 100'000'000;
+  static constexpr int64_t kTickNsMax = 50'000'000;  // A longer pause between ticks counts as this.
   static constexpr int64_t kWritePauseNs = 100'000'000;  // After a failed write of the set.
 
   // `plant`, `in_sync` and `clock` must outlive this. `on_progress` is called when IsAcknowledged
-  // may have changed, and `on_fenced` when a message shows that there is a leader with a larger
-  // epoch.
+  // may have changed.
   Standbys(StandbysOptions options, const Tickerplant* plant, InSyncSet* in_sync,
-           const Clock* clock, std::function<void()> on_progress,
-           std::function<void(absl::Status)> on_fenced);
+           const Clock* clock, std::function<void()> on_progress);
   ~Standbys() override;
 
   // Takes a standby. Returns where it has to begin; it is fed from its first acknowledgement on,
   // which is of that place. kFailedPrecondition if its log is not a copy of the leader's, apart
-  // from blocks at its end, or if the leader does not have that day's log; kResourceExhausted if
-  // there are too many. Cost: reads the index of the day up to the standby's place.
+  // from blocks at its end, or if the leader does not have that day's log; kInvalidArgument if it
+  // has no member's name; kResourceExhausted if there are too many. Cost: a standby whose log ends
+  // among the last kReplicaEndsMax blocks of today's log is found in memory; for others, reads the
+  // index of the day up to their place.
   absl::StatusOr<ReplicaStart> Join(const ReplicaRequest& request, uint64_t connection,
                                     std::unique_ptr<Outlet> outlet);
+  // True if a standby has joined on this connection.
+  bool HasConnection(uint64_t connection) const;
   // kInvalidArgument if the connection is no standby's, or the place was not sent to it.
   absl::Status OnAck(uint64_t connection, const ReplicaAck& ack);
   void OnConnectionGone(uint64_t connection);
@@ -93,14 +109,16 @@ class Standbys final : public CommitGate {
 
   // CommitGate:
   absl::Status Offer(ReplicaPlace at, const wire::TplogBlock& block) override;
+  bool HasRoom() const override {
+    return in_flight_bytes_ <= kInFlightBytes && in_flight_.size() < kBlocksMax;
+  }
   bool IsAcknowledged(ReplicaPlace place) const override;
   void OnLogged(ReplicaPlace place) override;
 
   // True once the whole in-sync set has the log with which this leader began. Its last blocks may
   // be of a leader that never logged them, so until then no client may be told of any row.
   bool is_settled();
-  bool was_settled() const { return is_settled_; }  // By the last is_settled.
-  // True if the whole in-sync set is connected, and owes nothing for longer than the timeout.
+  // True if the whole in-sync set is connected, and has answered within the timeout.
   bool has_everybody() const;
   // True if enough standbys are in sync to log rows.
   bool has_enough() const;
@@ -135,12 +153,16 @@ class Standbys final : public CommitGate {
     std::unique_ptr<Outlet> outlet;
     bool started = false;  // It has acknowledged the place where it begins.
     bool live = false;
+    bool must_leave = false;  // It gets nothing until it has left the in-sync set.
     ReplicaPlace sent;
     ReplicaPlace acked;
     std::deque<Sent> unacked;
     size_t unacked_bytes = 0;
-    int64_t heard_ns = 0;  // MonotonicNs of its last progress, or of the first block after that.
-    int64_t told_ns = 0;   // MonotonicNs of the last message to it.
+    int64_t heard_ns = 0;     // MonotonicNs of its last progress, or of the first block after that.
+    uint64_t sent_bytes = 0;  // Bytes that its socket had taken at the last Tick.
+    int64_t told_ns = 0;      // MonotonicNs when it was told how far the leader's log is.
+    bool owes_answer = false;                   // It has acknowledged nothing since.
+    int64_t silent_ns = 0;                      // How long it has owed that, by ticks.
     std::unique_ptr<wire::TplogBlocks> blocks;  // At `sent`, of the day of `sent`.
   };
 
@@ -152,6 +174,10 @@ class Standbys final : public CommitGate {
   absl::StatusOr<ReplicaStart> PlaceOf(const ReplicaRequest& request, Member& member);
   void Send(Member& member, ReplicaPlace end, const std::shared_ptr<const ByteBuffer>& message);
   void SendToLive(InFlight block);
+  absl::Status ReadOwnEnds();
+  bool FindOwnEnd(const std::vector<wire::LogEnd>& ends, ReplicaStart& start) const;
+  void NoteSending(Member& member);
+  bool IsSilent(const Member& member) const;
   void Feed(Member& member);
   void TellPlace(Member& member);
   absl::StatusOr<bool> FeedBlock(Member& member);
@@ -165,7 +191,6 @@ class Standbys final : public CommitGate {
   InSyncSet* const set_;
   const Clock* const clock_;
   const std::function<void()> on_progress_;
-  const std::function<void(absl::Status)> on_fenced_;
   const int64_t began_ns_;
   const ReplicaPlace began_at_;
   bool is_settled_ = false;
@@ -173,10 +198,15 @@ class Standbys final : public CommitGate {
   std::vector<std::unique_ptr<Member>> dropped_;  // Their connections are about to end.
   std::deque<InFlight> in_flight_;
   size_t in_flight_bytes_ = 0;
+  // The ends of the last blocks of the leader's log of own_date_, as far as own_ has read it.
+  std::unique_ptr<wire::TplogBlocks> own_;
+  int32_t own_date_ = 0;
+  std::deque<wire::LogEnd> own_ends_;
   MemberNames in_sync_;  // As it was written last, or found.
   MemberNames maybe_;    // Names of a write of which the outcome is not known.
   bool is_writing_ = false;
   int64_t write_again_ns_ = 0;
+  int64_t ticked_ns_;  // MonotonicNs of the last Tick.
   // Expires with this object, so that later callbacks do nothing.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

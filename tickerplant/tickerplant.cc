@@ -118,7 +118,8 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
 }
 
 absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOptions options,
-                                                               DayClock day, const Clock* clock) {
+                                                               DayClock day, const Clock* clock,
+                                                               OpenedLog opened) {
   if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
   std::unique_ptr<Tickerplant> tickerplant(new Tickerplant(std::move(options), day, clock));
   for (const std::string& table : tickerplant->options_.at_once) {
@@ -126,20 +127,37 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   }
   const int64_t now_ns = clock->NowNs();
   const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
-  TS_ASSIGN_OR_RETURN(const int32_t today, tickerplant->DayToOpen());
+  const bool is_open = opened.writer != nullptr;
+  int32_t today = opened.date;
+  if (!is_open) {
+    TS_ASSIGN_OR_RETURN(today, tickerplant->DayToOpen());
+  } else if (!tickerplant->day_.is_fixed() && today > clock_date + 1) {
+    return NewerThanClock(tickerplant->LogPath(today), clock_date);
+  }
   if (today != clock_date && tickerplant->day_.is_fixed()) {
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
             FormatDate(clock_date));
   }
-  TS_ASSIGN_OR_RETURN(NameMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
-  TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
-  const wire::TplogWriter& log = *tickerplant->log_;
-  TS_RETURN_IF_ERROR(
-      CheckLoggedSchemas(log.path(), log.recovery().last_blocks, tickerplant->options_.schemas));
+  if (is_open) {
+    TS_ASSIGN_OR_RETURN(const std::optional<int32_t> before, tickerplant->NewestLog(today));
+    if (before) tickerplant->ended_log_ = {tickerplant->LogPath(*before), std::nullopt};
+    tickerplant->UseLog(today, std::move(opened.writer));
+  } else {
+    TS_ASSIGN_OR_RETURN(NameMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
+    TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
+    opened.last_blocks = tickerplant->log_->recovery().last_blocks;
+  }
+  TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), opened.last_blocks,
+                                        tickerplant->options_.schemas));
   // From here on, waiting would keep feeds waiting.
   tickerplant->options_.log.lock_wait = {};
   tickerplant->catch_up_.EnterLog(*tickerplant->log_);
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
+  if (today < clock_date) {
+    // Its day ends now. The clock has not jumped: nothing ran at the end of that day.
+    tickerplant->next_roll_ns_ = now_ns;
+    tickerplant->jumped_ns_ = now_ns - kJumpHeldNs;
+  }
   return tickerplant;
 }
 
@@ -328,7 +346,9 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
 StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
   // A block that was offered to the gate does not change any more.
   const bool is_offered = !offered_ns_.empty() && offered_ns_.size() == staged_.size();
-  if (staged_.empty() || staged_.back().feed() != feed || is_offered) {
+  const bool is_full =
+      gate_ != nullptr && !staged_.empty() && staged_.back().bytes() >= CommitGate::kBlockBytes;
+  if (staged_.empty() || staged_.back().feed() != feed || is_offered || is_full) {
     staged_.push_back(std::exchange(spare_, {}));
     staged_.back().Reset(feed, options_.schemas.size());
   }
@@ -353,10 +373,10 @@ wire::TplogBlock Tickerplant::LogBlockOf(const StagedBlock& block, int64_t time_
           .rows = block_rows_};
 }
 
-// Offers the staged blocks that the gate does not have yet.
+// Offers the staged blocks that the gate does not have yet, as far as it may have them.
 absl::Status Tickerplant::OfferStaged() {
   if (offered_ns_.empty()) offered_seq_ = logged_seq();
-  while (offered_ns_.size() < staged_.size()) {
+  while (offered_ns_.size() < staged_.size() && gate_->HasRoom()) {
     const StagedBlock& block = staged_[offered_ns_.size()];
     const int64_t now_ns = clock_->NowNs();
     TS_RETURN_IF_ERROR(gate_->Offer({date_, offered_seq_}, LogBlockOf(block, now_ns)));
@@ -374,6 +394,7 @@ absl::Status Tickerplant::Commit() {
     if (gate_ == nullptr) {
       time_ns = clock_->NowNs();
     } else {
+      if (offered_ns_.empty()) TS_RETURN_IF_ERROR(OfferStaged());
       if (!gate_->IsAcknowledged({date_, logged_seq() + block.messages()})) break;
       time_ns = offered_ns_.front();
     }
@@ -397,6 +418,8 @@ absl::Status Tickerplant::Commit() {
     staged_.pop_front();
     if (publication_.is_due() || IsDueForThoseBehind()) Publish();
   }
+  // The gate has room again.
+  if (gate_ != nullptr) TS_RETURN_IF_ERROR(OfferStaged());
   publication_.PublishEager();
   // Eager rows alone never make a publication due.
   if (FindSlow()) Publish();
@@ -518,7 +541,7 @@ void Tickerplant::SendInOrder(Outlet* outlet, const ByteBuffer& message) {
 bool Tickerplant::IsRollDue() {
   const int64_t now_ns = clock_->NowNs();
   if (now_ns < next_roll_ns_) jumped_ns_.reset();
-  if (now_ns < next_roll_ns_ || has_staged()) return false;
+  if (now_ns < next_roll_ns_ || (gate_ == nullptr && has_staged())) return false;
   const int32_t today = day_.DateAt(now_ns);
   // A clock that was set back must not begin a day twice.
   if (today <= date_) {
@@ -539,7 +562,7 @@ int64_t Tickerplant::OverdueNs() const {
 }
 
 absl::StatusOr<bool> Tickerplant::RollIfDue() {
-  if (!IsRollDue()) return false;
+  if (!IsRollDue() || has_staged()) return false;
   const int64_t now_ns = clock_->NowNs();
   jumped_ns_.reset();
   TS_RETURN_IF_ERROR(RollTo(day_.DateAt(now_ns)));
@@ -611,7 +634,8 @@ absl::Status Tickerplant::RollTo(int32_t date) {
 absl::Status Tickerplant::Close() {
   Publish();
   ended_logs_.Wait();
-  return log_->Close();
+  // Members of a cluster do not lead after a power cut that may have taken rows.
+  return gate_ == nullptr ? log_->Close() : log_->CloseDurably();
 }
 
 }  // namespace tickstack::tickerplant

@@ -31,6 +31,7 @@
 #include "tickerplant/commit_gate.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/ended_logs.h"
+#include "tickerplant/opened_log.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
 #include "tickerplant/upd_stage.h"
@@ -73,9 +74,12 @@ class Tickerplant {
   // first later day that has not (TplogState). Errors: those of TplogWriter::Open;
   // kFailedPrecondition if the newest log is dated after tomorrow, so that the clock is wrong now
   // or was wrong then, or if the log has rows that do not fit the schemas (logged_schemas.h);
-  // kInvalidArgument if a table of `at_once` is not in the schemas.
+  // kInvalidArgument if a table of `at_once` is not in the schemas. `opened`, if it has a writer,
+  // is used if it is the log that this would open, and closed otherwise. Cost: that of
+  // TplogWriter::Open; nothing is read if `opened` is used.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
-                                                           const Clock* clock);
+                                                           const Clock* clock,
+                                                           OpenedLog opened = {});
 
   // Returns the path of the log that Open would open now. Errors: those of Open about dates.
   static absl::StatusOr<std::string> LogToOpen(const TickerplantOptions& options, DayClock day,
@@ -158,7 +162,8 @@ class Tickerplant {
   // cannot be undone. After an error the old day continues.
   static constexpr int64_t kJumpHeldNs = 30 * kNsPerSecond;
   absl::StatusOr<bool> RollIfDue();
-  // True if RollIfDue would end the day now.
+  // True if the day is over and should end: RollIfDue would end it now. With a gate, also while
+  // rows are staged, as some nearly always are: the caller stages no more until they are logged.
   bool IsRollDue();
   // The day that follows if the day ends now: today by the clock, or the next one.
   int32_t NextDay() const { return std::max(day_.DateAt(clock_->NowNs()), date_ + 1); }
@@ -216,8 +221,10 @@ class Tickerplant {
   absl::StatusOr<std::optional<int32_t>> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
   absl::StatusOr<int32_t> DayToOpen() const;
+  static absl::Status NewerThanClock(const std::string& path, int32_t clock_date);
   absl::StatusOr<NameMap<wire::TableRows>> SettleLogBefore(int32_t date);
   absl::Status OpenLog(int32_t date, NameMap<wire::TableRows> carried);
+  void UseLog(int32_t date, std::unique_ptr<wire::TplogWriter> log);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
                      int64_t first_row);

@@ -117,7 +117,7 @@ void TickerplantService::Roll() {
 
 void TickerplantService::RollNow() {
   if (standbys_ != nullptr) {
-    if (tickerplant_->IsRollDue() && standbys_->is_settled()) RollTo(tickerplant_->NextDay());
+    if (serves_ && tickerplant_->IsRollDue()) RollTo(tickerplant_->NextDay());
     return;
   }
   if (const absl::StatusOr<bool> rolled = tickerplant_->RollIfDue(); !rolled.ok()) {

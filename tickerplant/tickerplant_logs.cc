@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/directory.h"
 #include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
@@ -19,6 +18,12 @@ constexpr int kTries = 3;  // To open the log of a past day.
 
 }  // namespace
 
+absl::Status Tickerplant::NewerThanClock(const std::string& path, int32_t clock_date) {
+  return FailedPrecondition(
+      "{}: newer than the clock, which says {}: set the clock, or move the log away", path,
+      FormatDate(clock_date));
+}
+
 absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   const int32_t clock_date = day_.DateAt(clock_->NowNs());
   int32_t today = clock_date;
@@ -30,9 +35,7 @@ absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   }
   TS_ASSIGN_OR_RETURN(today, FirstDayNotEnded(today));
   if (!day_.is_fixed() && today > clock_date + 1) {
-    return FailedPrecondition(
-        "{}: newer than the clock, which says {}: set the clock, or move the log away",
-        LogPath(today), FormatDate(clock_date));
+    return NewerThanClock(LogPath(today), clock_date);
   }
   return today;
 }
@@ -51,17 +54,11 @@ std::string Tickerplant::LogPath(int32_t date) const {
 // Returns the date of the newest log before `before`; nullopt if there is none. An error if the
 // directory cannot be read: without its logs, feeds would number their rows from 0 again.
 absl::StatusOr<std::optional<int32_t>> Tickerplant::NewestLog(int32_t before) const {
-  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(options_.log_directory);
-  if (absl::IsNotFound(entries.status())) return std::nullopt;
-  TS_RETURN_IF_ERROR(entries.status());
-  std::optional<int32_t> newest;
-  for (const DirectoryEntry& entry : *entries) {
-    if (!entry.name.starts_with(options_.log_name)) continue;
-    const std::optional<int32_t> found =
-        ParseDate(std::string_view(entry.name).substr(options_.log_name.size()));
-    if (found && *found < before) newest = std::max(newest.value_or(*found), *found);
-  }
-  return newest;
+  TS_ASSIGN_OR_RETURN(std::vector<int32_t> days,
+                      DaysOfLogsIn(options_.log_directory, options_.log_name));
+  std::erase_if(days, [before](int32_t day) { return day >= before; });
+  if (days.empty()) return std::nullopt;
+  return std::ranges::max(days);
 }
 
 absl::StatusOr<std::optional<Tickerplant::NewestDay>> Tickerplant::FindNewestDay(
@@ -75,12 +72,11 @@ absl::StatusOr<std::optional<Tickerplant::NewestDay>> Tickerplant::FindNewestDay
 }
 
 absl::StatusOr<std::vector<int32_t>> Tickerplant::DaysWithLogs() const {
-  std::vector<int32_t> days;
-  for (std::optional<int32_t> day = date_; day;) {
-    days.push_back(*day);
-    TS_ASSIGN_OR_RETURN(day, NewestLog(*day));
-  }
-  std::ranges::reverse(days);
+  TS_ASSIGN_OR_RETURN(std::vector<int32_t> days,
+                      DaysOfLogsIn(options_.log_directory, options_.log_name));
+  std::erase_if(days, [this](int32_t day) { return day >= date_; });
+  days.push_back(date_);
+  std::ranges::sort(days);
   return days;
 }
 
@@ -166,13 +162,17 @@ absl::Status Tickerplant::OpenLog(int32_t date, NameMap<wire::TableRows> carried
   log_options.carried_progress = std::move(carried);
   TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,
                       wire::TplogWriter::Open(LogPath(date), std::move(log_options)));
+  UseLog(date, std::move(log));
+  return absl::OkStatus();
+}
+
+void Tickerplant::UseLog(int32_t date, std::unique_ptr<wire::TplogWriter> log) {
   log_ = std::move(log);
   date_ = date;
   feed_rows_ = log_->totals().feed_rows;
   publication_.set_published_seq(log_->totals().messages);
   published_bytes_ = log_->totals().log_bytes;
   LogOpened(*log_);
-  return absl::OkStatus();
 }
 
 }  // namespace tickstack::tickerplant

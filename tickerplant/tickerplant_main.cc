@@ -35,7 +35,9 @@ using namespace std::chrono_literals;
 constexpr size_t kHeapBytes = size_t{16} << 20;  // Memory for some batches and their readers.
 constexpr auto kQuiet = 50ms;      // At shutdown, feeds are done after this time without a message.
 constexpr auto kDrainAtMost = 5s;  // At shutdown, feeds are done after this time in any case.
-constexpr auto kSendAtMost = 5s;   // Time for subscribers to read the rest.
+constexpr size_t kMiB = size_t{1} << 20;
+constexpr auto kSendAtMost = 5s;     // Time for subscribers to read the rest.
+constexpr auto kNoteLogged = 100ms;  // A leader notes this often up to where it has logged rows.
 
 // Takes what feeds have already sent, then lets subscribers finish.
 absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantService& service) {
@@ -130,9 +132,27 @@ serve::ProcessStatus StandbyStatusOf(const TickerplantMainOptions& options,
                                .limits = options.health});
 }
 
+// A standby that owes the largest messages is no slow reader.
+absl::Status CheckQueue(const TickerplantMainOptions& options) {
+  const size_t largest_block = options.max_message_bytes + CommitGate::kBlockBytes;
+  const size_t needed = largest_block + Standbys::kInFlightBytes + Standbys::kWindowBytes + kMiB;
+  if (options.max_message_bytes > kReplicaBlockBytesMax / 2) {
+    return InvalidArgument("max_message_bytes {}: with standbys at most {}",
+                           options.max_message_bytes, kReplicaBlockBytesMax / 2);
+  }
+  if (options.max_queue_bytes < needed) {
+    return InvalidArgument(
+        "max_queue_bytes {}: with standbys at least {}, for the largest message and what is in "
+        "flight",
+        options.max_queue_bytes, needed);
+  }
+  return absl::OkStatus();
+}
+
 // Runs a member of a cluster: a standby until it is elected, then the leader. Returns the exit
 // code: 1 also if it leads no longer, so that the supervisor starts it again, as a standby.
 absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
+  TS_RETURN_IF_ERROR(CheckQueue(options));
   const Clock& clock = SystemClock::Instance();
   const TickerplantOptions plant = PlantOptions(options);
   TS_ASSIGN_OR_RETURN(const DayClock day,
@@ -180,14 +200,20 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
     LogInfo("standby down");
     return 0;
   }
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
-                      Tickerplant::Open(plant, day, &clock));
-  TickerplantService service(loop, std::move(tickerplant), BatchClockOf(options), end);
+  absl::StatusOr<std::unique_ptr<Tickerplant>> tickerplant =
+      Tickerplant::Open(plant, day, &clock, member->TakeLog());
+  if (!tickerplant.ok()) {
+    member->Stop().IgnoreError();  // Another member may have no such error.
+    return tickerplant.status();
+  }
+  TickerplantService service(loop, *std::move(tickerplant), BatchClockOf(options), end);
   MemberNames in_sync = elected->in_sync;
   in_sync.erase(options.name);
   service.Lead({options.name, elected->epoch, replication.acknowledge,
-                replication.standby_timeout_ns, in_sync},
-               &member->in_sync_set(), end);
+                replication.standby_timeout_ns, in_sync, member->predecessor()},
+               &member->in_sync_set());
+  wire::Timer note_timer(loop);
+  note_timer.Every(kNoteLogged, [&] { member->NoteLogged(service.logged()); });
   member->set_may_outlast([&service] { return service.standbys()->has_everybody(); });
   service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
   serve::ProcessStatus status = StatusOf(options, service);
@@ -199,8 +225,10 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
           options.batch_ms, FormatDate(service.tickerplant().date()), options.schemas.size(),
           static_cast<int>(options.fsync), elected->epoch);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
+  member->NoteLogged(service.logged());
   TS_RETURN_IF_ERROR(failure);
   const absl::Status drained = Drain(loop, *server, service);
+  member->NoteLogged(service.logged());
   const absl::Status resigned = member->Stop();
   LogInfo("tickerplant down seq={} rows={}", service.tickerplant().logged_seq(),
           service.tickerplant().counters().rows);

@@ -60,6 +60,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       day_timer_(loop),
       retry_timer_(loop),
       closing_timer_(loop),
+      alive_timer_(loop),
       standbys_timer_(loop) {
   if (batches_.interval_ns() > 0) {
     const int64_t now_ns = clock_.NowNs();
@@ -99,10 +100,14 @@ void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedM
 
 void TickerplantService::Take(Connection& connection, const wire::ReceivedMessage& message) {
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
+  if (name == protocol::kReplicaAcked && standbys_ != nullptr &&
+      standbys_->HasConnection(connection.id()) && message.kind == MessageKind::kAsync) {
+    return TakeAcknowledgement(connection, message);
+  }
+  if (standbys_ != nullptr && RefuseUnsettled(connection, message, name)) return;
   const bool waits = rolling_ ? !name || !Verbs::IsWithoutRows(*name)
                               : closers_.is_closing() && WaitsForNextDay(connection, name);
   if (waits) return HoldForNextDay(connection, message);
-  if (standbys_ != nullptr && RefuseUnsettled(connection, message, name)) return;
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
   if (rows != nullptr) return StageMessage(connection, message, *rows);
   if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
@@ -310,6 +315,32 @@ void TickerplantService::RetryLater(Connection* feed) {
   });
 }
 
+// Says now, and from now on every kAliveEveryMs, that this process works.
+void TickerplantService::SayAliveTo(Connection& connection) {
+  const auto is_same = [&](const std::weak_ptr<Connection>& told) {
+    return told.lock().get() == &connection;
+  };
+  if (std::ranges::any_of(told_alive_, is_same)) return;
+  told_alive_.push_back(connection.weak_from_this());
+  if (told_alive_.size() == 1) {
+    alive_timer_.Every(std::chrono::milliseconds(protocol::kAliveEveryMs), [this] { SayAlive(); });
+  }
+  SayAlive();
+}
+
+void TickerplantService::SayAlive() {
+  std::erase_if(told_alive_, [](const std::weak_ptr<Connection>& told) {
+    const std::shared_ptr<Connection> connection = told.lock();
+    return connection == nullptr || !connection->is_open();
+  });
+  const Value message = Value::List({Value::Symbol(protocol::kAlive)});
+  for (const std::weak_ptr<Connection>& told : std::vector(told_alive_)) {
+    const std::shared_ptr<Connection> connection = told.lock();
+    // Bytes that it has not read yet say the same.
+    if (connection != nullptr && connection->queued_bytes() == 0) connection->SendAsync(message);
+  }
+}
+
 // ---- subscribers that are behind
 
 const Outlet* TickerplantService::BehindOutletOf(const Connection& connection) const {
@@ -472,6 +503,7 @@ absl::Status TickerplantService::Close() {
   day_timer_.Cancel();
   retry_timer_.Cancel();
   closing_timer_.Cancel();
+  alive_timer_.Cancel();
   standbys_timer_.Cancel();
   CommitStaged();
   return tickerplant_->Close();

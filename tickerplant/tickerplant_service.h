@@ -49,11 +49,14 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   absl::Status Follow(const UpstreamOptions& options);
   // Leads standbys from now on: rows are logged when those in sync have them. Until the new
   // leader's log is settled (standbys.h), all clients but standbys are refused. `in_sync` must
-  // outlive this. `on_fenced` is called if there is a later leader.
-  void Lead(StandbysOptions options, InSyncSet* in_sync,
-            std::function<void(absl::Status)> on_fenced);
+  // outlive this.
+  void Lead(StandbysOptions options, InSyncSet* in_sync);
   // nullptr: it leads no standbys.
   const Standbys* standbys() const { return standbys_.get(); }
+  // Up to where this leader has logged rows; the date is null until it serves clients.
+  ReplicaPlace logged() const {
+    return {serves_ ? tickerplant_->date() : kNullInt, tickerplant_->logged_seq()};
+  }
   ~TickerplantService() override;
 
   void OnOpened(wire::Connection& connection) override;
@@ -119,12 +122,16 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   void Fail(const absl::Status& why);
   void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
+  void SayAliveTo(wire::Connection& connection);
+  void SayAlive();
   void OnStandbysProgress();
   void HoldForStandbys(wire::Connection& connection);
   bool MustWaitForStandbys() const;
+  void TakeAcknowledgement(wire::Connection& connection, const wire::ReceivedMessage& message);
   void ReleaseHeldForStandbys();
   bool RefuseUnsettled(wire::Connection& connection, const wire::ReceivedMessage& message,
                        const std::optional<std::string_view>& verb);
+  void BeginToServe();
   void RollTo(int32_t next);
   void RollWhenAcknowledged();
   void Roll();
@@ -164,6 +171,9 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   std::unordered_map<uint64_t, std::vector<bool>> may_publish_;
   std::vector<WaitingAnswer> waiting_;  // Answers to requests with rows that are not logged yet.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
+  // Clients that know several tickerplants, and leave this one if they hear nothing from it.
+  std::vector<std::weak_ptr<wire::Connection>> told_alive_;
+  wire::Timer alive_timer_;
   FeedNames feed_names_{&clock_};
   FeedWindows feed_windows_;
   // The last accepted numbered upd: its bytes up to the feed's name, and its sender. The sender
@@ -191,6 +201,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   // Requests of subscribers that are behind, by connection.
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
   std::unique_ptr<Standbys> standbys_;
+  bool serves_ = false;  // With standbys: clients are not refused any more.
   wire::Timer standbys_timer_;
   // Connections that are not read because too much waits for standbys.
   std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;
@@ -198,6 +209,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   struct RollingDay {
     int32_t next;
     bool is_offered = false;
+    int64_t again_ns = 0;  // MonotonicNs of the next attempt, after one that failed.
   };
   std::optional<RollingDay> rolling_;
   bool serve_turn_posted_ = false;

@@ -375,6 +375,37 @@ TEST_F(TickerplantServiceTest, CountsNoRowsOfAFeedThatWaitForTheDisk) {
   EXPECT_THAT(Ask(asker, ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(50, 0));
 }
 
+// Goal: a client that knows several tickerplants leaves one that hangs, and stays at one that has
+// nothing to send. Method: the first one says once that it is alive.
+TEST_F(TickerplantServiceTest, IsLeftByAClientThatKnowsAnotherIfItIsSilent) {
+  class Hung final : public wire::ServerHandler {
+   public:
+    void OnOpened(wire::Connection&) override {}
+    void OnMessage(wire::Connection& connection, const wire::ReceivedMessage&) override {
+      connection.SendAsync(Value::List({Value::Symbol(".u.alive")}));
+    }
+    void OnClosed(wire::Connection&, const absl::Status&) override {}
+  };
+  Hung hung;
+  const std::unique_ptr<wire::Server> first =
+      *wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, &hung);
+  wire::Address address{"127.0.0.1", first->port(), ""};
+  address.others.push_back({"127.0.0.1", server_->port(), ""});
+  Peer peer;
+  const wire::Client client(loop_, address, {}, &peer);
+  Until([&] { return peer.connected; });
+  const int64_t begin_ns = loop_.clock().MonotonicNs();
+  Until([&] { return peer.closed; });
+  const int64_t silent_ms = (loop_.clock().MonotonicNs() - begin_ns) / 1'000'000;
+  EXPECT_GE(silent_ms, 900);
+  EXPECT_LE(silent_ms, 1400);
+  peer.closed = false;
+  Until([&] { return client.connection() != nullptr; });
+  simulation_.RunFor(10s);
+  EXPECT_FALSE(peer.closed);
+  EXPECT_TRUE(peer.messages.empty());
+}
+
 TEST_F(TickerplantServiceTest, AnswersASyncUpdThatNeedsNoLogging) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

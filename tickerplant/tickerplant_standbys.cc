@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "tickerplant/tickerplant_service.h"
 #include "tickerplant/verbs.h"
+#include "wire/codec.h"
 #include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
@@ -18,29 +19,27 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto kStandbysTick = 5ms;
-// Bytes that wait for standbys, above which feeds are not read.
-constexpr size_t kInFlightBytesMax = size_t{8} << 20;
-constexpr size_t kInFlightBlocksMax = kReplicaEndsMax / 2;
+constexpr int64_t kRollPauseNs = kNsPerSecond;  // After a failed end of a day.
 
 }  // namespace
 
-void TickerplantService::Lead(StandbysOptions options, InSyncSet* in_sync,
-                              std::function<void(absl::Status)> on_fenced) {
-  standbys_ = std::make_unique<Standbys>(
-      std::move(options), tickerplant_.get(), in_sync, &clock_, [this] { OnStandbysProgress(); },
-      std::move(on_fenced));
+void TickerplantService::Lead(StandbysOptions options, InSyncSet* in_sync) {
+  standbys_ = std::make_unique<Standbys>(std::move(options), tickerplant_.get(), in_sync, &clock_,
+                                         [this] { OnStandbysProgress(); });
   tickerplant_->set_gate(standbys_.get());
   standbys_timer_.Every(kStandbysTick, [this] {
     standbys_->Tick();
     OnStandbysProgress();
   });
+  BeginToServe();  // It may need nobody.
 }
 
-// Refuses everything but standbys' messages until the log is settled. True if it is refused.
+// Refuses everything but standbys' messages until this leader serves clients. True if it is
+// refused.
 bool TickerplantService::RefuseUnsettled(wire::Connection& connection,
                                          const wire::ReceivedMessage& message,
                                          const std::optional<std::string_view>& verb) {
-  if (standbys_->is_settled()) return false;
+  if (serves_) return false;
   if (verb == protocol::kReplicate || verb == protocol::kReplicaAcked ||
       verb == protocol::kReplica) {
     return false;
@@ -48,6 +47,10 @@ bool TickerplantService::RefuseUnsettled(wire::Connection& connection,
   // As a standby refuses (cluster_member.h): the next attempt may find this leader ready.
   const bool is_query =
       !message.body.empty() && message.body[0] == static_cast<std::byte>(Type::kChar);
+  if (is_query) {
+    const absl::StatusOr<Value> request = wire::Decode(message.body);
+    if (request.ok() && AsksForReplica(*request)) return false;
+  }
   if (is_query && message.kind == wire::MessageKind::kSync) {
     connection.ReplyError(connection.TakeTicket(),
                           "standby: this tickerplant takes over, and waits for its standbys");
@@ -64,12 +67,35 @@ void TickerplantService::OnStandbysProgress() {
     AnswerWaiting();
   }
   RollWhenAcknowledged();
+  if (!serves_) BeginToServe();
   ReleaseHeldForStandbys();
 }
 
+// A new leader serves clients once its log is settled, and not in a day that has passed: the
+// members may have been down at its end.
+void TickerplantService::BeginToServe() {
+  if (!standbys_->is_settled() || rolling_) return;
+  if (tickerplant_->IsRollDue()) return RollTo(tickerplant_->NextDay());
+  serves_ = true;
+  LogInfo("leader serves clients date={} seq={}", FormatDate(tickerplant_->date()),
+          tickerplant_->logged_seq());
+}
+
+// An acknowledgement of a standby that has joined, and so has the right to. It is not one of the
+// requests whose number per second is limited: those that are too many are dropped.
+void TickerplantService::TakeAcknowledgement(wire::Connection& connection,
+                                             const wire::ReceivedMessage& message) {
+  const absl::Status taken = [&]() -> absl::Status {
+    TS_ASSIGN_OR_RETURN(const Value value, wire::Decode(message.body));
+    if (!value.is_list()) return InvalidArgument("type: {} takes a list", protocol::kReplicaAcked);
+    TS_ASSIGN_OR_RETURN(const ReplicaAck ack, ParseAck(std::span(value.items()).subspan(1)));
+    return standbys_->OnAck(connection.id(), ack);
+  }();
+  if (!taken.ok()) connection.Close(taken);
+}
+
 bool TickerplantService::MustWaitForStandbys() const {
-  return !standbys_->has_enough() || standbys_->in_flight_bytes() > kInFlightBytesMax ||
-         standbys_->in_flight_blocks() > kInFlightBlocksMax;
+  return !standbys_->has_enough() || !standbys_->HasRoom();
 }
 
 // Does not read a feed whose rows wait for standbys, if too many do.
@@ -99,6 +125,7 @@ void TickerplantService::RollTo(int32_t next) {
 
 void TickerplantService::RollWhenAcknowledged() {
   if (!rolling_ || failed_ || tickerplant_->has_staged()) return;
+  if (clock_.MonotonicNs() < rolling_->again_ns) return;
   const ReplicaPlace next{rolling_->next, 0};
   if (!rolling_->is_offered) {
     standbys_->OfferNextDay(tickerplant_->date(), rolling_->next);
@@ -108,6 +135,7 @@ void TickerplantService::RollWhenAcknowledged() {
   if (const absl::Status ended = tickerplant_->EndDayTo(rolling_->next); !ended.ok()) {
     static LogLimit limit(60 * kNsPerSecond);
     if (limit.Pass()) LogError("day not ended, trying again error=\"{}\"", Message(ended));
+    rolling_->again_ns = clock_.MonotonicNs() + kRollPauseNs;
     return;
   }
   standbys_->OnLogged(next);
@@ -136,7 +164,7 @@ absl::StatusOr<Value> TickerplantService::ReplicaStats() const {
   };
   add("role", Value::Symbol("leader"));
   add("epoch", Value::Long(static_cast<int64_t>(standbys_->epoch())));
-  add("settled", Value::Long(standbys_->was_settled() ? 1 : 0));
+  add("settled", Value::Long(serves_ ? 1 : 0));
   add("enough", Value::Long(standbys_->has_enough() ? 1 : 0));
   add("in_sync", Value::Long(static_cast<int64_t>(in_sync.size())));
   add("in_flight_bytes", Value::Long(static_cast<int64_t>(standbys_->in_flight_bytes())));

@@ -661,6 +661,61 @@ TEST_F(TickerplantTest, RollsOnceANight) {
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.11");
 }
 
+// A new leader continues in the log that it had as a standby, whatever the day: its last rows may
+// be rows that others do not have, so the day ends only with them. It ends at once, also if nothing
+// ran for days.
+TEST_F(TickerplantTest, ContinuesInALogOfAnEarlierDayThatItIsGiven) {
+  for (const int32_t days : {0, 1, 4}) {
+    SCOPED_TRACE(days);
+    OpenedLog opened{7373, nullptr, {}};
+    wire::TplogOptions options;
+    options.carried_progress["f"]["trade"] = 4;
+    opened.writer = *wire::TplogWriter::Open(
+        fmt::format("{}/{}/sym{}", directory_, days, FormatDate(7373)), options);
+    const int64_t before_ns = clock_.NowNs();
+    clock_.Advance(days * kNsPerDay);
+    TickerplantOptions plant;
+    plant.schemas = schemas_;
+    plant.log_directory = fmt::format("{}/{}", directory_, days);
+    plant_ = *Tickerplant::Open(plant, *DayClock::Create("UTC", 0, std::nullopt), &clock_,
+                                std::move(opened));
+    EXPECT_EQ(plant_->date(), 7373);
+    EXPECT_EQ(plant_->IsRollDue(), days > 0);
+    EXPECT_EQ(*plant_->RollIfDue(), days > 0);
+    EXPECT_EQ(plant_->date(), 7373 + days);
+    EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
+    plant_ = nullptr;
+    clock_.Advance(before_ns - clock_.NowNs());
+  }
+}
+
+// Under load, some rows always wait for standbys. The day must end nevertheless.
+TEST_F(TickerplantTest, ADayIsDueAlthoughRowsWaitForTheGate) {
+  class Closed final : public CommitGate {
+   public:
+    bool HasRoom() const override { return true; }
+    absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
+    bool IsAcknowledged(ReplicaPlace) const override { return is_open; }
+    void OnLogged(ReplicaPlace) override {}
+    bool is_open = false;
+  };
+  Open();
+  Closed gate;
+  plant_->set_gate(&gate);
+  ASSERT_TRUE(Upd("trade", Trades(1)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_TRUE(plant_->has_staged());
+  EXPECT_FALSE(plant_->IsRollDue());
+  clock_.Advance(kNsPerDay);
+  EXPECT_TRUE(plant_->IsRollDue());
+  EXPECT_FALSE(*plant_->RollIfDue());
+  EXPECT_EQ(plant_->EndDayTo(plant_->NextDay()).code(), absl::StatusCode::kUnavailable);
+  gate.is_open = true;
+  EXPECT_TRUE(plant_->EndDayTo(plant_->NextDay()).ok());
+  EXPECT_EQ(Logged().size(), 1u);
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+}
+
 TEST_F(TickerplantTest, HoldsTheDayWhileAClockIsAheadForAMoment) {
   Open();
   clock_.Advance(10 * kNsPerDay);

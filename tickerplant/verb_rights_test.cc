@@ -13,9 +13,13 @@
 #include "security/users_for_test.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/client.h"
+#include "wire/protocol.h"
 #include "wire/simulation.h"
 
 namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -208,6 +212,32 @@ TEST_F(VerbRightsTest, BoundsTheRequestsOfAUserAndTheNamesOfClosers) {
   EXPECT_TRUE(Ask(connection, UpdOf("trade", Trade())).ok()) << "rows are no requests";
   simulation_.RunFor(1s);
   EXPECT_TRUE(Ask(connection, "1").ok());
+}
+
+// Rows wait for acknowledgements: one that was dropped would cost the standby its place.
+TEST_F(VerbRightsTest, BoundsNoAcknowledgementsOfAStandby) {
+  class Set final : public InSyncSet {
+   public:
+    void Write(const MemberNames&, std::function<void(absl::Status)> done) override {
+      done(absl::OkStatus());
+    }
+  };
+  static Set set;  // It outlives the fixture's service.
+  service_->Lead({"a", 1, 0, kNsPerSecond, {}}, &set);
+  security::Grants few = security::AllGrants();
+  few.requests_per_second = 1;
+  UseUsers({{"few", few}});
+  wire::Connection& connection = Connect("few");
+  const absl::StatusOr<Value> answer = Ask(connection, RequestMessage({"b", 1, kNullInt, {}}));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(ErrorOf(Ask(connection, "1")), "limit: few may send 1 requests per second");
+  const ReplicaPlace start = ParseStart(*answer)->place;
+  connection.SendAsync(AckMessage({1, start}));
+  EXPECT_TRUE(simulation_.RunUntil(
+      [&] { return service_->standbys()->Statuses()[0].state == "in_sync"; }, 500ms));
+  connection.SendAsync(Value::Symbols({protocol::kReplicaAcked, "x"}));
+  EXPECT_TRUE(
+      simulation_.RunUntil([&] { return clients_.back()->connection() == nullptr; }, 500ms));
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kActivity, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ActivityOfToday},
     {protocol::kUpstream, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::UpstreamStats},
     {protocol::kReplica, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ReplicaStats},
+    {protocol::kAlive, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::SayAlive},
     {protocol::kReplicate, "[name;epoch;date;seqs;digests]", 5, 5, kResult, kAdminister, nullptr,
      &Verbs::Replicate},
     {protocol::kReplicaAcked, "[epoch;date;seq]", 3, 3, kResult, kAdminister, nullptr,
@@ -355,6 +356,11 @@ absl::StatusOr<Value> TickerplantService::Verbs::Chain(Args args) {
   answer.push_back(Value::Date(next));
   answer.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(cuts)));
   return Value::List(std::move(answer));
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::SayAlive(Args) {
+  service_.SayAliveTo(sender_);
+  return Value();
 }
 
 // `.u.replicate[name;epoch;date;seqs;digests]`: a standby joins (replication_messages.h).

@@ -84,7 +84,7 @@ class TickerplantService::Verbs final : public query::Environment {
     std::string_view name;
     Value (Verbs::*get)();
   };
-  static const Verb kVerbs[22];
+  static const Verb kVerbs[23];
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
@@ -110,6 +110,7 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> Stats(Args) { return service_.Stats(); }
   absl::StatusOr<Value> UpstreamStats(Args) { return service_.UpstreamStats(); }
   absl::StatusOr<Value> ReplicaStats(Args) { return service_.ReplicaStats(); }
+  absl::StatusOr<Value> SayAlive(Args);
   absl::StatusOr<Value> Replicate(Args args);
   absl::StatusOr<Value> ReplicaAcked(Args args);
   absl::StatusOr<Value> ActivityOfToday(Args) { return service_.ActivityOfToday(); }

@@ -8,12 +8,26 @@
 
 #include "base/status.h"
 #include "wire/handshake.h"
+#include "wire/ipc.h"
 #include "wire/link_credentials.h"
+#include "wire/protocol.h"
 #include "wire/transport.h"
+#include "wire/upd.h"
 
 namespace tickstack::wire {
 
 namespace asio = boost::asio;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kAliveEvery{protocol::kAliveEveryMs};
+constexpr int kSilentTicksMax = 4;       // Of kAliveEvery.
+constexpr size_t kAliveBytesMax = 64;    // No longer message is looked at.
+constexpr auto kConnectTimeoutMax = 1s;  // If there is another address to try.
+
+}  // namespace
 
 struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Impl> {
   Impl(EventLoop& event_loop, Address to, const ClientOptions& opts, ClientHandler* handle)
@@ -23,6 +37,7 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
         options(opts),
         handler(handle),
         timer(event_loop),
+        watch_timer(event_loop),
         pause(opts.first_pause) {}
 
   static std::vector<Address> AllOf(const Address& address) {
@@ -32,6 +47,7 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
     return all;
   }
   const Address& current() const { return addresses[at]; }
+  bool has_others() const { return addresses.size() > 1; }
 
   void Attempt();
   void SendCredentials();
@@ -42,14 +58,37 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
   void Failed(absl::Status why);
 
   void OnMessage(Connection& from, const ReceivedMessage& message) override {
+    const bool is_alive = has_others() && message.kind == MessageKind::kAsync &&
+                          message.body.size() <= kAliveBytesMax &&
+                          PeekVerb(message.body) == protocol::kAlive;
+    if (is_alive) return Watch();
     handler->OnMessage(from, message);
   }
   void OnDrained(Connection& from) override { handler->OnDrained(from); }
   void OnClosed(Connection& closed, const absl::Status& why) override {
     const std::shared_ptr<Connection> keep = std::exchange(connection, nullptr);
+    watch_timer.Cancel();
+    is_watched = false;
     if (stopped) return;
     handler->OnClosed(closed, why);
     if (!stopped && options.reconnect) Wait();
+  }
+  // Checks from now on that the server sends something.
+  void Watch() {
+    if (std::exchange(is_watched, true)) return;
+    silent_ticks = 0;
+    watch_timer.Every(kAliveEvery, [this] { CheckSilence(); });
+  }
+  // Counts ticks, and not time: if this loop was busy, one tick follows, and then what has arrived
+  // meanwhile is read.
+  void CheckSilence() {
+    if (connection == nullptr) return;
+    const uint64_t received = connection->received_bytes();
+    const bool is_silent =
+        std::exchange(received_bytes, received) == received && !connection->is_paused();
+    silent_ticks = is_silent ? silent_ticks + 1 : 0;
+    if (silent_ticks < kSilentTicksMax) return;
+    connection->Close(Unavailable("silent for {} ms", kSilentTicksMax * protocol::kAliveEveryMs));
   }
   void Wait() {
     at = (at + 1) % addresses.size();
@@ -68,6 +107,10 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
   ClientHandler* handler;
   std::shared_ptr<Transport> transport;  // Until the handshake is done.
   Timer timer;                           // Ends an attempt, or a pause.
+  Timer watch_timer;
+  bool is_watched = false;
+  int silent_ticks = 0;         // Ticks of watch_timer without a byte.
+  uint64_t received_bytes = 0;  // Those of the connection, at the last tick.
   std::chrono::milliseconds pause;
   std::shared_ptr<Connection> connection;
   std::string user;  // As which it logged in last.
@@ -87,7 +130,9 @@ void Client::Impl::Attempt() {
       });
   if (!connecting.ok()) return Failed(connecting.status());
   transport = *std::move(connecting);
-  timer.Once(options.connect_timeout, [this] {
+  std::chrono::milliseconds at_most = options.connect_timeout;
+  if (has_others()) at_most = std::min<std::chrono::milliseconds>(at_most, kConnectTimeoutMax);
+  timer.Once(at_most, [this] {
     timed_out = true;
     CloseTransport();
   });
@@ -123,7 +168,11 @@ void Client::Impl::Established(uint8_t capability) {
                                  options.connection, this);
   connection->set_user(user);
   handler->OnConnected(*connection);
-  if (connection != nullptr) connection->Start();
+  if (connection == nullptr) return;
+  if (has_others()) {
+    connection->SendAsync(Value::List({Value::Symbol(protocol::kAlive), Value()}));
+  }
+  connection->Start();
 }
 
 void Client::Impl::Failed(absl::Status why) {
@@ -152,6 +201,7 @@ const Address& Client::address() const { return impl_->address; }
 void Client::Stop() {
   impl_->stopped = true;
   impl_->timer.Cancel();
+  impl_->watch_timer.Cancel();
   impl_->CloseTransport();
   if (const std::shared_ptr<Connection> connection = std::exchange(impl_->connection, nullptr)) {
     connection->Detach();

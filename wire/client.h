@@ -2,7 +2,9 @@
 
 // A connection that reconnects: it connects, logs in, and after a loss tries again with growing
 // pauses. An address may have others (Address::others): after a failure or loss, the client tries
-// the next one.
+// the next one. It then also asks the server to say that it is alive (protocol::kAlive). If the
+// server does, and then sends nothing for about a second, the connection is closed: the machine is
+// lost, or the process hangs.
 
 #include <chrono>
 #include <functional>

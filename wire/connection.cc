@@ -295,6 +295,8 @@ bool Connection::DeliverMessage(std::span<const std::byte> message) {
 
 void Connection::PauseReading() { impl_->paused = true; }
 
+bool Connection::is_paused() const { return impl_->paused; }
+
 bool Connection::PeerHasClosed() const { return !open_ || impl_->transport->PeerHasClosed(); }
 
 void Connection::SetUnacknowledgedMax(std::chrono::milliseconds at_most) {

@@ -129,6 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // While reading is paused, no message is read or delivered, and the peer sees backpressure.
   void PauseReading();
   void ResumeReading();
+  bool is_paused() const;
   // True if the peer has closed its side. For use while reading is paused. Cost: one system call.
   bool PeerHasClosed() const;
   // Sets the time after which the connection ends if the peer does not acknowledge sent bytes; 0:

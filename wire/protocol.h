@@ -49,6 +49,11 @@ inline constexpr std::string_view kReplicaBlock = ".u.block";
 inline constexpr std::string_view kReplicaAcked = ".u.acked";
 inline constexpr std::string_view kReplicaNextDay = ".u.nextday";
 
+// From a client that knows several tickerplants: the tickerplant then sends this, too, every
+// kAliveEveryMs to the client, which goes to the next one if it gets nothing for long.
+inline constexpr std::string_view kAlive = ".u.alive";
+inline constexpr int64_t kAliveEveryMs = 250;
+
 // Values and functions that describe the tickerplant. All but the last four are kdb+tick's.
 inline constexpr std::string_view kPublishedCount = ".u.i";
 inline constexpr std::string_view kLoggedCount = ".u.j";

@@ -93,7 +93,7 @@ class ProtocolTest(stack.StackTest):
     def test_a_wrong_number_of_arguments_is_an_error(self):
         with self.start() as client:
             for call in (".u.upd[`trade]", ".u.updn[`F;0;`trade]", ".u.sub[`trade]", ".u.subx[`;`;`ahead;1]", ".u.feed[`F;`a;`takeover;1]",
-                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.logs[1;2]", ".u.chain[2013.10.07;0]", ".u.upstream[1;2]", ".u.replica[1;2]", ".u.replicate[`a]", ".u.acked[1]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
+                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.logs[1;2]", ".u.chain[2013.10.07;0]", ".u.upstream[1;2]", ".u.replica[1;2]", ".u.alive[1;2]", ".u.replicate[`a]", ".u.acked[1]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]", ".u.activity[1;2]"):
                 with self.assertRaisesRegex(QError, "^rank", msg=call):
                     client.call(call.encode())
 
