@@ -1,0 +1,71 @@
+#include "table/shard_map.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+// The finaliser of splitmix64.
+uint64_t Scramble(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+uint64_t ShardMap::WeightOf(std::string_view shard, std::string_view symbol) {
+  return Scramble((uint64_t{Crc32c(AsBytes(shard))} << 32) | Crc32c(AsBytes(symbol)));
+}
+
+absl::StatusOr<ShardMap> ShardMap::Create(std::vector<std::string> shards,
+                                          const NameMap<std::string>& symbols) {
+  if (shards.empty()) return absl::InvalidArgumentError("shards: expected at least one name");
+  ShardMap map;
+  map.shards_ = std::move(shards);
+  std::vector<std::string> sorted = map.shards_;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    return InvalidArgument("shards: {} is there twice", *twice);
+  }
+  uint64_t digest = 0;
+  const auto mix = [&digest](std::string_view text) {
+    digest = Scramble(digest ^ Crc32c(AsBytes(text)));
+  };
+  for (const std::string& shard : sorted) mix(shard);
+  for (const auto& [symbol, shard] : symbols) {
+    const auto found = std::ranges::find(map.shards_, shard);
+    if (found == map.shards_.end()) {
+      return InvalidArgument("symbol {}: there is no shard {}", symbol, shard);
+    }
+    map.named_[symbol] = static_cast<size_t>(found - map.shards_.begin());
+    mix(symbol);
+    mix(shard);
+  }
+  map.digest_ = digest;
+  return map;
+}
+
+size_t ShardMap::ShardOf(std::string_view symbol) const {
+  if (!named_.empty()) {
+    if (const auto found = named_.find(symbol); found != named_.end()) return found->second;
+  }
+  size_t best = 0;
+  uint64_t most = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    const uint64_t weight = WeightOf(shards_[i], symbol);
+    if (weight > most || i == 0) {
+      best = i;
+      most = weight;
+    }
+  }
+  return best;
+}
+
+}  // namespace tickstack

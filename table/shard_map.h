@@ -1,0 +1,48 @@
+#pragma once
+
+// Which shard has which symbols. A shard is a tickerplant and the processes behind it.
+//
+// A symbol that the map names belongs to the shard that it says. Every other symbol belongs to the
+// shard with the highest weight, which is a hash of both names (rendezvous hashing). So the order
+// of the shards does not matter, and a further shard takes symbols from all others, while all other
+// symbols stay where they are.
+//
+// Threads: reentrant.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/name_map.h"
+#include "base/string_map.h"
+
+namespace tickstack {
+
+class ShardMap {
+ public:
+  // `symbols`: the name of the shard by symbol. kInvalidArgument if there is no shard, if two have
+  // one name, or if `symbols` names another one.
+  static absl::StatusOr<ShardMap> Create(std::vector<std::string> shards,
+                                         const NameMap<std::string>& symbols);
+
+  size_t size() const { return shards_.size(); }
+  const std::vector<std::string>& shards() const { return shards_; }
+  // Returns the index in shards() of the symbol's shard. Cost: a lookup, and for symbols that the
+  // map does not name a hash for each shard; about 5 ns each.
+  size_t ShardOf(std::string_view symbol) const;
+  // Equal for two maps that give each symbol a shard of the same name.
+  uint64_t digest() const { return digest_; }
+
+  // The weight of a shard for a symbol. Never changes: logs and databases depend on it.
+  static uint64_t WeightOf(std::string_view shard, std::string_view symbol);
+
+ private:
+  std::vector<std::string> shards_;
+  StringMap<size_t> named_;
+  uint64_t digest_ = 0;
+};
+
+}  // namespace tickstack
