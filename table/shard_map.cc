@@ -1,24 +1,15 @@
 #include "table/shard_map.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/byte_buffer.h"
 #include "base/crc32c.h"
+#include "base/scramble.h"
 #include "base/status.h"
 
 namespace tickstack {
-namespace {
-
-// The finaliser of splitmix64.
-uint64_t Scramble(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
 
 uint64_t ShardMap::WeightOf(std::string_view shard, std::string_view symbol) {
   return Scramble((uint64_t{Crc32c(AsBytes(shard))} << 32) | Crc32c(AsBytes(symbol)));
@@ -39,6 +30,7 @@ absl::StatusOr<ShardMap> ShardMap::Create(std::vector<std::string> shards,
     digest = Scramble(digest ^ Crc32c(AsBytes(text)));
   };
   for (const std::string& shard : sorted) mix(shard);
+  mix(map.shards_.front());
   for (const auto& [symbol, shard] : symbols) {
     const auto found = std::ranges::find(map.shards_, shard);
     if (found == map.shards_.end()) {
@@ -66,6 +58,25 @@ size_t ShardMap::ShardOf(std::string_view symbol) const {
     }
   }
   return best;
+}
+
+int ShardColumnOf(const Schema& schema) {
+  if (const int sym = schema.Find("sym"); sym >= 0) {
+    if (schema.columns[static_cast<size_t>(sym)].type == Type::kSymbol) return sym;
+  }
+  const auto first = std::ranges::find(schema.columns, Type::kSymbol, &ColumnSpec::type);
+  return first == schema.columns.end() ? -1 : static_cast<int>(first - schema.columns.begin());
+}
+
+ShardCache::ShardCache(std::shared_ptr<const ShardMap> map) : map_(std::move(map)) {}
+
+size_t ShardCache::ShardOf(std::string_view symbol) {
+  uint64_t name = 0;
+  if (symbol.size() > sizeof name) return map_->ShardOf(symbol);
+  std::memcpy(&name, symbol.data(), symbol.size());
+  Slot& slot = slots_[Scramble(name) % kSlots];
+  if (slot.name != name || slot.shard == SIZE_MAX) slot = {name, map_->ShardOf(symbol)};
+  return slot.shard;
 }
 
 }  // namespace tickstack

@@ -3,23 +3,12 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/scramble.h"
 #include "base/status.h"
 #include "wire/tplog_format.h"
 #include "wire/tplog_recovery.h"
 
 namespace tickstack::wire {
-namespace {
-
-// The finaliser of splitmix64.
-uint64_t Scramble(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
-
 void LogDigest::Mix(uint64_t value) { value_ = Scramble(value_ ^ Scramble(value)); }
 
 void LogDigest::Add(const IndexProgress& progress, const IndexDictionary& names) {

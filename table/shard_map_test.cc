@@ -1,0 +1,99 @@
+#include "table/shard_map.h"
+
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+ShardMap MapOf(std::vector<std::string> shards, const NameMap<std::string>& symbols = {}) {
+  absl::StatusOr<ShardMap> map = ShardMap::Create(std::move(shards), symbols);
+  EXPECT_TRUE(map.ok()) << map.status();
+  return *std::move(map);
+}
+
+std::string SymbolOf(int i) { return fmt::format("S{}", i); }
+
+// Databases depend on these values: they must never change. They were computed by another program.
+TEST(ShardMap, HasTheGoldenValues) {
+  EXPECT_EQ(ShardMap::WeightOf("a", "AAPL"), 0x517e46c6b4b5d3b5u);
+  EXPECT_EQ(ShardMap::WeightOf("a", ""), 0xd77af9fbcd282da0u);
+  const ShardMap map = MapOf({"a", "b", "c"});
+  const NameMap<size_t> golden = {{"AAPL", 0},
+                                  {"SPY", 2},
+                                  {"IBM", 1},
+                                  {"MSFT", 1},
+                                  {"BRK.B", 2},
+                                  {"", 1},
+                                  {"averylongsymbolname", 0}};
+  for (const auto& [symbol, shard] : golden) EXPECT_EQ(map.ShardOf(symbol), shard) << symbol;
+}
+
+TEST(ShardMap, AFurtherShardTakesSymbolsAndMovesNoOthers) {
+  const ShardMap before = MapOf({"a", "b", "c"}), after = MapOf({"d", "a", "b", "c"});
+  constexpr int kSymbols = 10'000;
+  int moved = 0;
+  for (int i = 0; i < kSymbols; ++i) {
+    const std::string& from = before.shards()[before.ShardOf(SymbolOf(i))];
+    const std::string& to = after.shards()[after.ShardOf(SymbolOf(i))];
+    if (from == to) continue;
+    ++moved;
+    EXPECT_EQ(to, "d") << SymbolOf(i);
+  }
+  EXPECT_NEAR(moved, kSymbols / 4, kSymbols / 50);
+}
+
+TEST(ShardMap, TheOrderOfShardsDoesNotMatter) {
+  const ShardMap one = MapOf({"a", "b"}), other = MapOf({"b", "a"});
+  for (int i = 0; i < 1'000; ++i) {
+    EXPECT_EQ(one.shards()[one.ShardOf(SymbolOf(i))], other.shards()[other.ShardOf(SymbolOf(i))]);
+  }
+}
+
+TEST(ShardMap, NamedSymbolsAreWhereTheMapSays) {
+  const ShardMap plain = MapOf({"a", "b"});
+  const std::string& other = plain.shards()[1 - plain.ShardOf("SPY")];
+  const ShardMap map = MapOf({"a", "b"}, {{"SPY", other}});
+  EXPECT_EQ(map.shards()[map.ShardOf("SPY")], other);
+  EXPECT_EQ(map.ShardOf("IBM"), plain.ShardOf("IBM"));
+}
+
+TEST(ShardMap, ItsDigestTellsMapsApart) {
+  const uint64_t digest = MapOf({"a", "b"}).digest();
+  EXPECT_EQ(digest, MapOf({"a", "b"}).digest());
+  EXPECT_NE(digest, MapOf({"b", "a"}).digest());  // Tables without symbols move.
+  EXPECT_NE(digest, MapOf({"a", "b", "c"}).digest());
+  EXPECT_NE(digest, MapOf({"a", "b"}, {{"SPY", "a"}}).digest());
+}
+
+TEST(ShardMap, RefusesNamesThatAreWrong) {
+  EXPECT_FALSE(ShardMap::Create({}, {}).ok());
+  EXPECT_FALSE(ShardMap::Create({"a", "a"}, {}).ok());
+  EXPECT_FALSE(ShardMap::Create({"a"}, {{"SPY", "b"}}).ok());
+}
+
+TEST(ShardCache, AgreesWithTheMap) {
+  const auto map = std::make_shared<const ShardMap>(MapOf({"a", "b", "c"}, {{"S7", "c"}}));
+  ShardCache cache(map);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 20'000; ++i) {
+      ASSERT_EQ(cache.ShardOf(SymbolOf(i)), map->ShardOf(SymbolOf(i)));
+    }
+    for (const std::string_view name : {"", "EIGHTLTR", "MORETHANEIGHT"}) {
+      EXPECT_EQ(cache.ShardOf(name), map->ShardOf(name));
+    }
+  }
+}
+
+TEST(ShardColumnOf, IsSymOrTheFirstSymbolColumn) {
+  const auto column = [](std::string_view columns) {
+    return ShardColumnOf(*ParseSchema("t", columns));
+  };
+  EXPECT_EQ(column("time p, a s, sym s"), 2);
+  EXPECT_EQ(column("time p, sym j, b s, c s"), 2);
+  EXPECT_EQ(column("time p, price f"), -1);
+}
+
+}  // namespace
+}  // namespace tickstack
