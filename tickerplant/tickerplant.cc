@@ -115,6 +115,7 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
   }
+  if (options_.shard.map != nullptr) shard_rows_.emplace(options_.shard, options_.schemas);
 }
 
 absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOptions options,
@@ -335,6 +336,7 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
     TS_RETURN_IF_ERROR(replace_x(std::move(vectors)));
     TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
   }
+  if (shard_rows_) TS_RETURN_IF_ERROR(shard_rows_->Check(table, rows.batch));
 
   BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
   if (!feed.empty()) feed_rows_[feed][schema.table] += rows.batch.rows;

@@ -34,6 +34,7 @@
 #include "tickerplant/opened_log.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
+#include "tickerplant/shard_rows.h"
 #include "tickerplant/upd_stage.h"
 #include "wire/tplog_writer.h"
 #include "wire/upd.h"
@@ -57,6 +58,8 @@ struct TickerplantOptions {
   size_t live_queue_bytes = size_t{4} << 20;
   // True: a day ends only by EndDayTo, when the upstream's day has ended (upstream.h).
   bool follows_upstream = false;
+  // Rows of other shards are refused.
+  ShardOptions shard = {};
 };
 
 struct TickerplantCounters {
@@ -258,7 +261,8 @@ class Tickerplant {
   EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
-  size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.
+  std::optional<ShardRows> shard_rows_;  // nullopt: the stack has no shards.
+  size_t last_table_ = 0;                // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;
   CommitGate* gate_ = nullptr;

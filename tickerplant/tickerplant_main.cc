@@ -91,8 +91,18 @@ TickerplantOptions PlantOptions(const TickerplantMainOptions& options) {
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
   plant.follows_upstream = IsChained(options);
+  plant.shard = options.shard;
   plant.live_queue_bytes = std::min(options.live_queue_bytes, options.max_queue_bytes / 2);
   return plant;
+}
+
+// Refuses another map of shards than the one of the day that would be continued.
+absl::Status CheckShardMap(const TickerplantOptions& plant, const DayClock& day,
+                           const Clock* clock) {
+  if (plant.shard.map == nullptr) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, clock));
+  return SettleShardMap(fmt::format("{}/{}.shards", plant.log_directory, plant.log_name), log,
+                        *plant.shard.map);
 }
 
 BatchClock BatchClockOf(const TickerplantMainOptions& options) {
@@ -157,6 +167,7 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
   const TickerplantOptions plant = PlantOptions(options);
   TS_ASSIGN_OR_RETURN(const DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
+  TS_RETURN_IF_ERROR(CheckShardMap(plant, day, &clock));
   wire::EventLoop loop;
   bool stop = false;
   absl::Status failure;
@@ -253,6 +264,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   }
   TS_ASSIGN_OR_RETURN(DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, date));
+  TS_RETURN_IF_ERROR(CheckShardMap(plant, day, &clock));
   std::unique_ptr<wire::TakeOver> taken;  // nullptr: this takes nobody's place.
   if (options.take_over) {
     TS_ASSIGN_OR_RETURN(taken, TakePlace(plant, day, &clock, options.listener));

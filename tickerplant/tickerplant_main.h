@@ -11,6 +11,7 @@
 #include "serve/health.h"
 #include "table/schema.h"
 #include "tickerplant/replication_options.h"
+#include "tickerplant/shard_rows.h"
 #include "wire/listener_options.h"
 #include "wire/tplog_writer.h"
 
@@ -55,6 +56,8 @@ struct TickerplantMainOptions {
 
   // How this tickerplant is a member of a cluster; without etcd, it is alone.
   ReplicationOptions replication;
+
+  ShardOptions shard;  // Without a map: the stack has no shards.
 };
 
 // The options of one more tickerplant of the cluster in the same configuration.
