@@ -27,6 +27,12 @@ int BackupFailed(const absl::Status& why, int exit_code) {
 
 // The database that the stack's rdb writes and its hdb serves.
 absl::StatusOr<std::string> DatabaseOf(const StackConfig& config) {
+  if (config.shard_map != nullptr) {
+    return Unimplemented(
+        "the stack has shards, and a backup has one database: back up the folders "
+        "of the shards in {} one by one",
+        config.data);
+  }
   std::string database = config.hdb ? config.hdb->database : "";
   for (const rdb::RdbMainOptions& rdb : config.rdbs) {
     if (!rdb.end_of_day) continue;

@@ -11,6 +11,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/shard_config.h"
 #include "cli/tls_config.h"
 #include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
@@ -119,8 +120,14 @@ absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& b
   return Unavailable("{}: the day is not written after {} s: {}", rdb, timeout_s, last);
 }
 
-// Asks the tickerplant to end the day, and waits until the rdb has written it and notified the hdb.
-absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
+// A day that the tickerplant was asked to end.
+struct EndedDay {
+  std::string rdb;  // It writes the day.
+  int32_t date;
+  DayCounts before;
+};
+
+absl::StatusOr<EndedDay> BeginEnd(const EodOptions& options, const StackConfig& config) {
   const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
                                   : config.tickerplant
                                       ? wire::AddressOf(config.tickerplant->listener).ToString()
@@ -138,12 +145,43 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   if (rdb.empty()) {
     return InvalidArgument("{}: no rdb writes days: expected a section [eod]", options.config);
   }
-  TS_RETURN_IF_ERROR(BeginLinks(config, /*may_create=*/false));
   TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
   TS_ASSIGN_OR_RETURN(const int32_t date, DateOf(tickerplant));
   const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");
   if (!ended.ok()) return Annotate(ended.status(), tickerplant);
-  return WaitForDay(rdb, date, before, options.timeout_s);
+  return EndedDay{rdb, date, before};
+}
+
+// The configurations of all shards, or the whole one if there are none.
+std::vector<StackConfig> ShardsOf(const StackConfig& config) {
+  if (config.shard_map == nullptr) return {config};
+  std::vector<StackConfig> shards;
+  for (const std::string& shard : config.shard_map->shards()) {
+    shards.push_back(OneShard(config, shard));
+  }
+  return shards;
+}
+
+// Asks the tickerplants to end the day, and waits until the rdbs have written it and notified the
+// hdbs.
+absl::Status EndDays(const EodOptions& options, const StackConfig& config) {
+  std::vector<EndedDay> days;
+  const bool by_address = !options.tickerplant.empty() || !options.rdb.empty();
+  if (by_address && config.shard_map != nullptr) {
+    return InvalidArgument(
+        "{} has shards: expected neither --tickerplant nor --rdb, as the day "
+        "ends in all of them",
+        options.config);
+  }
+  TS_RETURN_IF_ERROR(BeginLinks(config, /*may_create=*/false));
+  for (const StackConfig& shard : ShardsOf(config)) {
+    TS_ASSIGN_OR_RETURN(EndedDay day, BeginEnd(options, shard));
+    days.push_back(std::move(day));
+  }
+  for (const EndedDay& day : days) {
+    TS_RETURN_IF_ERROR(WaitForDay(day.rdb, day.date, day.before, options.timeout_s));
+  }
+  return absl::OkStatus();
 }
 
 // Checks that it is the log of that day, and that the day is over: a partition with a part of a day
@@ -196,6 +234,16 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   return absl::OkStatus();
 }
 
+absl::Status WritePastDays(const EodOptions& options, const StackConfig& config, int32_t date) {
+  if (config.shard_map != nullptr && !(options.log.empty() && options.database.empty())) {
+    return InvalidArgument("{} has shards: expected neither --log nor --database", options.config);
+  }
+  for (const StackConfig& shard : ShardsOf(config)) {
+    TS_RETURN_IF_ERROR(WritePastDay(options, shard, date));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StackConfig> ConfigOf(const EodOptions& options) {
   StackConfig config;
   if (!options.config.empty()) {
@@ -223,7 +271,7 @@ int RunEod(const EodOptions& options) {
   RestrictFileAccess(config->readable_by);
   if (const absl::Status tls = UseTls(*config); !tls.ok()) return Failed(tls, kExitWrongUsage);
   if (!options.date) {
-    const absl::Status ended = EndDay(options, *config);
+    const absl::Status ended = EndDays(options, *config);
     return ended.ok() ? 0 : Failed(ended, absl::IsInvalidArgument(ended) ? kExitWrongUsage : 1);
   }
   const std::optional<int32_t> date = ParseDate(*options.date);
@@ -232,7 +280,7 @@ int RunEod(const EodOptions& options) {
         InvalidArgument("--date: expected a date such as 2013.10.07, found \"{}\"", *options.date),
         kExitWrongUsage);
   }
-  const absl::Status written = WritePastDay(options, *config, *date);
+  const absl::Status written = WritePastDays(options, *config, *date);
   return written.ok() ? 0 : Failed(written, 1);
 }
 

@@ -1,6 +1,8 @@
 // [[feed]] and `tickstack feed`.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
 
 #include "base/status.h"
 #include "base/time.h"
@@ -29,10 +31,38 @@ absl::Status ReadFeed(const ConfigTable& /*root*/, const ConfigTable& table, Sta
   return table.Read("exit_when_done", &options.exit_when_done);
 }
 
+size_t IndexOf(const ShardMap& map, const std::string& shard) {
+  const auto found = std::ranges::find(map.shards(), shard);
+  return found == map.shards().end() ? SIZE_MAX : static_cast<size_t>(found - map.shards().begin());
+}
+
+// Replaces the addresses of the configuration's shards. Each is NAME=HOST:PORT.
+void SetShards(const std::vector<std::string>& shards, FeedOptions& options) {
+  for (const std::string& shard : shards) {
+    const size_t equals = shard.find('=');
+    const size_t index = options.shards.map == nullptr || equals == std::string::npos
+                             ? SIZE_MAX
+                             : IndexOf(*options.shards.map, shard.substr(0, equals));
+    if (index == SIZE_MAX) {
+      throw CLI::ValidationError("--shard",
+                                 "expected NAME=HOST:PORT of a shard of the "
+                                 "configuration, found " +
+                                     shard);
+    }
+    options.shards.tickerplants[index] = shard.substr(equals + 1);
+  }
+}
+
 std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedOptions& options) {
   command
       .add_option("--tickerplant", options.tickerplant, "Address of the tickerplant to publish to")
       ->capture_default_str();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--shard",
+          [&options](const std::vector<std::string>& shards) { SetShards(shards, options); },
+          "Address of a shard's tickerplant as NAME=HOST:PORT; may be repeated")
+      ->allow_extra_args(false);
   AddDateFlag(command, config, "lean: day to publish, such as 2013.10.07");
   std::function<void()> set_source = AddSourceFlags(command, options.source);
   command
@@ -58,7 +88,12 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
 }
 
 void AddChildFlags(const StackConfig& config, const FeedOptions& options, Flags& flags) {
-  flags.insert(flags.end(), {"--tickerplant", options.tickerplant});
+  const feed::FeedShards& shards = options.shards;
+  if (shards.map == nullptr) flags.insert(flags.end(), {"--tickerplant", options.tickerplant});
+  for (size_t i = 0; i < shards.tickerplants.size(); ++i) {
+    flags.insert(flags.end(), {"--shard", fmt::format("{}={}", shards.map->shards()[i],
+                                                      shards.tickerplants[i])});
+  }
   if (options.start) flags.emplace_back("--start");
   if (config.date) flags.insert(flags.end(), {"--date", *config.date});
 }
@@ -73,8 +108,11 @@ const ProcessHooks<FeedOptions> kFeedHooks = {
     .read = ReadFeed,
     .add_flags = AddFeedFlags,
     .run = [](const StackConfig&, FeedOptions& options) { return feed::RunFeed(options); },
-    .resolve = [](const AddressOf& address_of,
-                  FeedOptions& options) { options.tickerplant = address_of(options.tickerplant); },
+    .resolve =
+        [](const AddressOf& address_of, FeedOptions& options) {
+          options.tickerplant = address_of(options.tickerplant);
+          for (std::string& each : options.shards.tickerplants) each = address_of(each);
+        },
     .child_flags = AddChildFlags,
     .set_date = SetDateOfSource,
     .metrics = feed::Metrics,

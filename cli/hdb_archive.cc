@@ -225,7 +225,14 @@ absl::Status ReadArchiveSettings(const ConfigTable& table, s3::ArchiveSettings& 
 absl::StatusOr<s3::ArchiveSettings> ArchiveSettingsOf(const std::string& path) {
   if (path.empty()) return s3::ArchiveSettings();
   TS_ASSIGN_OR_RETURN(const StackConfig config, LoadStackConfig(path));
-  return config.hdb ? config.hdb->archive : s3::ArchiveSettings();
+  if (!config.hdb) return s3::ArchiveSettings();
+  if (config.shard_map != nullptr && !config.hdb->archive.store.empty()) {
+    return Unimplemented(
+        "{}: it has shards, whose objects have different prefixes: expected a "
+        "configuration without [[shard]], with prefix = \"{}\" for the shard {}",
+        path, config.hdb->archive.prefix, config.shard_map->shards().front());
+  }
+  return config.hdb->archive;
 }
 
 void AddHdbArchiveOptions(CLI::App& command, HdbArchiveOptions& options) {

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "cli/hdb_archive.h"
 #include "cli/process_table.h"
+#include "cli/shard_config.h"
 #include "cli/shared_options.h"
 #include "hdb/hdb_metrics.h"
 
@@ -32,7 +33,7 @@ std::function<void()> AddHdbFlags(CLI::App& command, StackConfig& config, HdbMai
 }
 
 int Run(const StackConfig& config, HdbMainOptions& options) {
-  if (options.database.empty()) options.database = config.data + "/hdb";
+  if (options.database.empty()) options.database = DataOf(config, options.name) + "/hdb";
   return hdb::RunHdb(options);
 }
 

@@ -37,6 +37,7 @@
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
+#include "cli/shard_command.h"
 #include "cli/tiers_command.h"
 #include "cli/top_command.h"
 #include "cli/up_command.h"
@@ -328,6 +329,32 @@ void AddMetricsCommand(CLI::App& app, Action& action) {
   command.callback([&] { action = [] { return RunMetrics(); }; });
 }
 
+struct ShardOptions {
+  ShardOfOptions of;
+  ShardPlanOptions plan;
+};
+
+void AddShardCommand(CLI::App& app, ShardOptions& options, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("shard", "Say which shard has a symbol, or plan a balanced map");
+  command.require_subcommand(1);
+  const std::string config_help = "Stack configuration with [[shard]] sections";
+
+  CLI::App& of = *command.add_subcommand("of", "Print the shard of each symbol");
+  of.add_option("--config", options.of.config, config_help)->required();
+  of.add_option("symbols", options.of.symbols, "Symbols, such as SPY AAPL")->required();
+  of.callback([&] { action = [&] { return RunShardOf(options.of); }; });
+
+  CLI::App& plan = *command.add_subcommand(
+      "plan", "Count rows by symbol, and print [[shard]] sections with equal rows");
+  plan.add_option("--config", options.plan.config, config_help)->required();
+  plan.add_option("--date", options.plan.date, "Day to count at an hdb, such as 2013.10.07");
+  plan.add_option("sources", options.plan.sources,
+                  "Logs, and addresses of rdbs or hdbs, that are counted together")
+      ->required();
+  plan.callback([&] { action = [&] { return RunShardPlan(options.plan); }; });
+}
+
 struct LogOptions {
   LogDumpOptions dump;
   LogCheckOptions check;
@@ -616,6 +643,7 @@ int Main(const std::vector<std::string>& given) {
   std::string report;
   CompareOptions compare;
   LogOptions log;
+  ShardOptions shard;
   HdbToolOptions hdb_tools;
   UserOptions user;
   AddUpCommand(app, up, action);
@@ -634,6 +662,7 @@ int Main(const std::vector<std::string>& given) {
   AddReportCommand(app, report, action);
   AddCompareCommand(app, compare, action);
   AddLogCommand(app, log, action);
+  AddShardCommand(app, shard, action);
   AddMetricsCommand(app, action);
   AddHdbTools(app, hdb_tools, action);
   AddUserCommand(app, user, action);

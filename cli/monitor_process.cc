@@ -96,11 +96,11 @@ std::vector<std::string> WatchedOf(const StackConfig& config) {
         fmt::format("{}:{}={}", role, process.name, wire::AddressOf(process.listener).ToString()));
   };
   for (const feed::FeedOptions& feed : config.feeds) add("feed", feed);
-  if (config.tickerplant) add("tickerplant", *config.tickerplant);
+  for (const auto& each : config.tickerplant.all) add("tickerplant", each);
   for (const tickerplant::ChainedOptions& chained : config.chained) add("chained", chained);
   for (const rdb::RdbMainOptions& rdb : config.rdbs) add("rdb", rdb);
-  if (config.aggengine) add("aggengine", *config.aggengine);
-  if (config.hdb) add("hdb", *config.hdb);
+  for (const auto& each : config.aggengine.all) add("aggengine", each);
+  for (const auto& each : config.hdb.all) add("hdb", each);
   return watched;
 }
 

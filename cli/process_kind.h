@@ -77,6 +77,22 @@ class StackProcess {
   virtual serve::LiveSettings Live() const = 0;
 };
 
+// The options of a kind with one section in the file. A stack has one such process or none, or one
+// for each shard. Without shards it is used like a std::optional.
+template <typename Options>
+struct OnePerShard {
+  using value_type = Options;
+  std::vector<Options> all;
+
+  bool has_value() const { return !all.empty(); }
+  explicit operator bool() const { return has_value(); }
+  // The process of the first shard.
+  Options& operator*() { return all.front(); }
+  const Options& operator*() const { return all.front(); }
+  Options* operator->() { return &all.front(); }
+  const Options* operator->() const { return &all.front(); }
+};
+
 // The order in which processes stop: first new rows end, then the last sample, the last bars, the
 // publication of staged rows, that of chained tickerplants, and finally their readers.
 enum class StopRank { kFeed, kMonitor, kGateway, kAggEngine, kTickerplant, kChained, kRdb, kHdb };
@@ -91,7 +107,8 @@ struct ProcessKind {
 
   std::span<const serve::Metric> (*metrics)();
 
-  bool several;  // [[role]]: a stack may have several.
+  bool several;    // [[role]]: a stack may have several.
+  bool per_shard;  // Each shard has its own (cli/shard_config.h).
   // Appends the process of one section.
   absl::Status (*read)(const ProcessKind& kind, const ConfigTable& root, const ConfigTable& section,
                        StackConfig& config);
@@ -153,9 +170,12 @@ struct KindOf {
   using Held = std::remove_cvref_t<decltype(std::declval<StackConfig&>().*kMember)>;
   using Options = typename Held::value_type;
   static constexpr bool kSeveral = requires(Held held) { held.push_back(Options()); };
+  static constexpr bool kPerShard = requires(Held held) { held.all; };
 
   static void Add(StackConfig& config, Options options) {
-    if constexpr (kSeveral) {
+    if constexpr (kPerShard) {
+      (config.*kMember).all.push_back(std::move(options));
+    } else if constexpr (kSeveral) {
       (config.*kMember).push_back(std::move(options));
     } else {
       config.*kMember = std::move(options);
@@ -185,7 +205,9 @@ struct KindOf {
 
   static std::vector<Options*> All(StackConfig& config) {
     std::vector<Options*> all;
-    if constexpr (kSeveral) {
+    if constexpr (kPerShard) {
+      for (Options& options : (config.*kMember).all) all.push_back(&options);
+    } else if constexpr (kSeveral) {
       for (Options& options : config.*kMember) all.push_back(&options);
     } else if ((config.*kMember).has_value()) {
       all.push_back(&*(config.*kMember));
@@ -196,6 +218,8 @@ struct KindOf {
   static bool KeepOne(StackConfig& config, const std::optional<std::string>& name) {
     for (Options* const options : All(config)) {
       if (kSeveral && name && options->name != *name) continue;
+      // Without shards, --name may give the only one another name.
+      if (kPerShard && All(config).size() > 1 && name && options->name != *name) continue;
       Options one = std::move(*options);
       config.*kMember = Held();
       Add(config, std::move(one));
@@ -218,17 +242,28 @@ struct KindOf {
 // A row: `kMember` holds the options in StackConfig.
 template <auto kMember, const auto& kHooks>
 constexpr ProcessKind Row(std::string_view role, std::string_view help, int default_port,
-                          StopRank stop_rank, bool may_end = false) {
+                          StopRank stop_rank, bool may_end = false, bool per_shard = false) {
   using Kind = internal::KindOf<kMember, kHooks>;
-  return {role,           help,       default_port,     stop_rank,     may_end,   Kind::Metrics,
-          Kind::kSeveral, Kind::Read, Kind::AddDefault, Kind::KeepOne, Kind::Find};
+  return {.role = role,
+          .help = help,
+          .default_port = default_port,
+          .stop_rank = stop_rank,
+          .may_end = may_end,
+          .metrics = Kind::Metrics,
+          .several = Kind::kSeveral,
+          .per_shard = per_shard || Kind::kPerShard,
+          .read = Kind::Read,
+          .add_default = Kind::AddDefault,
+          .keep_one = Kind::KeepOne,
+          .find = Kind::Find};
 }
 
 // A row of a kind that runs another kind's program.
 template <auto kMember, const auto& kHooks>
 constexpr ProcessKind Variant(std::string_view role, std::string_view help, int default_port,
                               StopRank stop_rank) {
-  return Row<kMember, kHooks>(role, help, default_port, stop_rank);
+  return Row<kMember, kHooks>(role, help, default_port, stop_rank, /*may_end=*/false,
+                              /*per_shard=*/true);
 }
 
 }  // namespace tickstack::cli

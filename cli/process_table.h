@@ -13,6 +13,7 @@
 //
 // A new process is its folder, its cli/ROLE_process.cc, and here its options, hooks and row.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "aggengine/aggengine_main.h"
 #include "base/file.h"
 #include "base/logging.h"
+#include "base/name_map.h"
 #include "bridge/bridge_main.h"
 #include "cli/process_kind.h"
 #include "cli/security_config.h"
@@ -29,6 +31,7 @@
 #include "monitor/monitor_main.h"
 #include "rdb/rdb_main.h"
 #include "table/schema.h"
+#include "table/shard_map.h"
 #include "tickerplant/tickerplant_main.h"
 #include "wire/tls_context.h"
 
@@ -49,14 +52,17 @@ struct StackConfig {
   std::vector<aggengine::BarSpec> bars;  // `[[aggengine.bars]]` and the default ones.
   std::vector<std::string> warnings;     // `file:line: key: what`: suspicious, but not an error.
 
-  std::optional<tickerplant::TickerplantMainOptions> tickerplant;
+  std::shared_ptr<const ShardMap> shard_map;  // `[[shard]]`; nullptr: no shards.
+  NameMap<std::string> shard_of;              // By name: the shards of processes that have one.
+
+  OnePerShard<tickerplant::TickerplantMainOptions> tickerplant;
   std::vector<tickerplant::StandbyOptions> standbys;
   std::vector<tickerplant::ChainedOptions> chained;
   std::vector<rdb::RdbMainOptions> rdbs;
   std::vector<feed::FeedOptions> feeds;
-  std::optional<hdb::HdbMainOptions> hdb;
+  OnePerShard<hdb::HdbMainOptions> hdb;
   std::vector<monitor::MonitorOptions> monitors;
-  std::optional<aggengine::AggEngineMainOptions> aggengine;
+  OnePerShard<aggengine::AggEngineMainOptions> aggengine;
   std::optional<gateway::GatewayMainOptions> gateway;
   std::vector<bridge::BridgeOptions> bridges;
 };
@@ -86,7 +92,7 @@ inline constexpr ProcessKind kProcesses[] = {
         5020, StopRank::kChained),
     Row<&StackConfig::rdbs, kRdbHooks>("rdb",
         "Receive today's rows from a tickerplant, keep them in memory, and answer queries",
-        5011, StopRank::kRdb),
+        5011, StopRank::kRdb, /*may_end=*/false, /*per_shard=*/true),
     Row<&StackConfig::feeds, kFeedHooks>("feed",
         "Publish a simulated market, an archive of real ticks, or a past day's log",
         0, StopRank::kFeed, /*may_end=*/true),  // After its day, with `exit_when_done`.

@@ -15,6 +15,7 @@
 #include "cli/bars_config.h"
 #include "cli/eod_config.h"
 #include "cli/read_word.h"
+#include "cli/shard_config.h"
 #include "cli/tier_config.h"
 #include "cli/tls_config.h"
 #include "table/keyed_table.h"
@@ -111,6 +112,8 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
       root, config.rdbs, config.aggengine ? config.aggengine->state.name : "", config.warnings));
   TS_RETURN_IF_ERROR(ReadEndOfDay(root, config.hdb ? config.hdb->name : "", config.rdbs));
   TS_RETURN_IF_ERROR(ReadTls(root, config));
+  TS_RETURN_IF_ERROR(CheckNames(root, config));
+  TS_RETURN_IF_ERROR(ReadShards(root, config));
   TS_RETURN_IF_ERROR(file.CheckUnusedKeys());
   TS_RETURN_IF_ERROR(CheckNames(root, config));
   SetData(config, config.data);
@@ -197,14 +200,19 @@ absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_
 
 namespace {
 
-// The processes of which one leads and the others are its standbys; none without a cluster.
-std::vector<std::string> ClusterOf(const StackConfig& config) {
+// Returns the processes of which one leads and the others are its standbys, if `name` is one of
+// them; none without a cluster. Each shard has a cluster of its own.
+std::vector<std::string> ClusterOf(const StackConfig& config, const std::string& name) {
   std::vector<std::string> members;
-  if (!config.tickerplant || config.standbys.empty()) return members;
-  members.push_back(config.tickerplant->name);
-  for (const tickerplant::StandbyOptions& standby : config.standbys) {
-    members.push_back(standby.name);
-  }
+  const auto add = [&](const auto& all) {
+    for (const auto& each : all) {
+      if (ShardOf(config, each.name) == ShardOf(config, name)) members.push_back(each.name);
+    }
+  };
+  if (config.standbys.empty()) return members;
+  add(config.tickerplant.all);
+  add(config.standbys);
+  if (std::ranges::find(members, name) == members.end()) members.clear();
   return members;
 }
 
@@ -212,7 +220,6 @@ std::vector<std::string> ClusterOf(const StackConfig& config) {
 
 void ResolveAddresses(StackConfig& config) {
   const std::vector<ListedProcess> all = ProcessesOf(config);
-  const std::vector<std::string> cluster = ClusterOf(config);
   const auto one = [&all](const std::string& address) {
     for (const ListedProcess& listed : all) {
       const wire::ListenerOptions& listener = listed.process->listener();
@@ -228,8 +235,7 @@ void ResolveAddresses(StackConfig& config) {
     std::istringstream list(addresses);
     for (std::string address; std::getline(list, address, ',');) {
       found += (found.empty() ? "" : ",") + one(address);
-      if (std::ranges::find(cluster, address) == cluster.end()) continue;
-      for (const std::string& member : cluster) {
+      for (const std::string& member : ClusterOf(config, address)) {
         if (member != address) found += "," + one(member);
       }
     }
@@ -250,7 +256,9 @@ absl::Status SetDate(StackConfig& config, const std::string& date) {
 
 void SetData(StackConfig& config, const std::string& data) {
   config.data = data;
-  for (const ListedProcess& listed : ProcessesOf(config)) listed.process->SetData(data);
+  for (const ListedProcess& listed : ProcessesOf(config)) {
+    listed.process->SetData(DataOf(config, listed.process->name()));
+  }
 }
 
 }  // namespace tickstack::cli

@@ -1,5 +1,7 @@
 #include "feed/feed_main.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <memory>
 #include <random>
@@ -12,6 +14,7 @@
 #include "feed/feed.h"
 #include "feed/feed_metrics.h"
 #include "feed/feed_service.h"
+#include "feed/shard_source.h"
 #include "serve/process_status.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
@@ -33,12 +36,35 @@ std::string DrawInstance() {
   return text;
 }
 
+// Returns a state machine for each tickerplant, each with a source of its own.
+absl::StatusOr<std::vector<FeedTarget>> TargetsOf(const FeedOptions& options,
+                                                  FeedSettings settings) {
+  const FeedShards& shards = options.shards;
+  std::vector<FeedTarget> targets;
+  if (shards.map == nullptr) {
+    TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(options.tickerplant));
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, options.source.chosen().Open());
+    targets.push_back(
+        {{}, std::move(address), std::make_unique<Feed>(settings, std::move(source))});
+    return targets;
+  }
+  // With another map, row n of a shard is another row, so the rows have another name.
+  settings.name += fmt::format(".{:016x}", shards.map->digest());
+  for (size_t i = 0; i < shards.map->size(); ++i) {
+    TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(shards.tickerplants[i]));
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> all, options.source.chosen().Open());
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
+                        ShardSource::Create(std::move(all), shards.map, i, shards.schemas));
+    targets.push_back({shards.map->shards()[i], std::move(address),
+                       std::make_unique<Feed>(settings, std::move(source))});
+  }
+  return targets;
+}
+
 absl::Status Run(FeedOptions options) {
   if (!(options.batch_ms >= 0 && options.batch_ms <= 60'000)) {
     return InvalidArgument("batch-ms {}: expected 0 to 60000", options.batch_ms);
   }
-  TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, options.source.chosen().Open());
   const FeedSettings settings = {.name = NumberedName(options.name, options.source.chosen()),
                                  .instance = DrawInstance(),
                                  .take_over = options.take_over,
@@ -46,9 +72,11 @@ absl::Status Run(FeedOptions options) {
                                  .queue_bytes_max = options.queue_bytes,
                                  .window_rows = options.window_rows};
 
+  TS_ASSIGN_OR_RETURN(std::vector<FeedTarget> targets, TargetsOf(options, settings));
+
   wire::EventLoop loop;
   bool stop = false;
-  FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
+  FeedService service(loop, std::move(targets));
   serve::ProcessStatus status({.role = "feed",
                                .name = options.name,
                                .metrics = Metrics(),
@@ -60,24 +88,35 @@ absl::Status Run(FeedOptions options) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, service.queries()));
   LogInfo("feed up port={} tickerplant={} name={} instance={} {}", server->port(),
-          tickerplant.ToString(), settings.name, settings.instance,
-          service.feed().source().Describe());
+          options.shards.map == nullptr
+              ? options.tickerplant
+              : fmt::format("{}", fmt::join(options.shards.tickerplants, ";")),
+          settings.name, settings.instance, service.feed().source().Describe());
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   const wire::Heartbeat heartbeat(loop, options.listener);
   if (options.start) service.Start();
   const auto over = [&] {
-    const Feed& feed = service.feed();
-    return stop || feed.taken_over() || (options.exit_when_done && feed.finished());
+    if (stop) return true;
+    size_t finished = 0;
+    for (size_t i = 0; i < service.feeds(); ++i) {
+      if (service.feed(i).taken_over()) return true;
+      if (service.feed(i).finished()) ++finished;
+    }
+    return options.exit_when_done && finished == service.feeds();
   };
   loop.RunUntil(over, options.busy_poll);
   server->StopAccepting();
   service.StopPublishing(kSendAtMost);
   loop.RunUntil([&] { return !service.connected(); }, kSendAtMost);
-  for (const auto& [table, rows] : service.feed().rows_sent()) {
-    LogInfo("feed down table={} rows={}", table, rows);
+  absl::Status error;
+  for (size_t i = 0; i < service.feeds(); ++i) {
+    for (const auto& [table, rows] : service.feed(i).rows_sent()) {
+      LogInfo("feed down table={} rows={}", table, rows);
+    }
+    error.Update(service.feed(i).error());
   }
-  return service.feed().error();
+  return error;
 }
 
 }  // namespace

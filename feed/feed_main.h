@@ -3,18 +3,30 @@
 // The process of a feed: its options, and the function that the command line calls.
 
 #include <cstddef>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "feed/source_registry.h"
 #include "serve/health.h"
+#include "table/schema.h"
+#include "table/shard_map.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::feed {
+
+// The shards that a feed publishes to.
+struct FeedShards {
+  std::shared_ptr<const ShardMap> map;    // nullptr: one tickerplant has all symbols.
+  std::vector<std::string> tickerplants;  // Addresses, in the order of map->shards().
+  std::vector<Schema> schemas;            // Of the tables of the source.
+};
 
 struct FeedOptions {
   std::string name = "feed";  // The tickerplant counts this feed's rows under it.
   SourceSettings source;
   std::string tickerplant = "127.0.0.1:5010";
+  FeedShards shards;               // With a map, instead of `tickerplant`.
   wire::ListenerOptions listener;  // For `.feed.start[]` and `.feed.stats[]`.
   serve::HealthLimits health;
   // True: takes the name over if another feed has it. Not available in a configuration, because

@@ -5,6 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "feed/feed_stats.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 
@@ -19,11 +20,20 @@ constexpr int64_t kGatherNs = 250'000;
 
 }  // namespace
 
-// The client side: reports the connection's events to the feed.
-class FeedService::TickerplantLink final : public wire::ClientHandler, public Link {
+// The client side of one tickerplant: reports the connection's events to the feed, and calls it when
+// rows are due.
+class FeedService::Sender final : public wire::ClientHandler, public Link {
  public:
-  TickerplantLink(FeedService& service, wire::Address address)
-      : service_(service), client_(service.loop_, std::move(address), Options(), this) {}
+  Sender(FeedService& service, FeedTarget target)
+      : service_(service),
+        shard_(std::move(target.shard)),
+        feed_(std::move(target.feed)),
+        timer_(service.loop_),
+        client_(service.loop_, std::move(target.tickerplant), Options(), this) {}
+
+  const std::string& shard() const { return shard_; }
+  Feed& feed() { return *feed_; }
+  void Pump();
 
   // Link:
   void Send(ByteBuffer messages) override { connection_->Send(std::move(messages)); }
@@ -33,8 +43,8 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
       // Fails, from the loop, when the connection ends: by then this link may be destroyed.
       const auto now = alive.lock();
       if (now == nullptr || *now != connects || service_.stopped_) return;
-      service_.feed_->OnAnswer(answer, service_.clock_.NowNs());
-      service_.Pump();
+      feed_->OnAnswer(answer, service_.clock_.NowNs());
+      Pump();
     });
   }
   size_t queued_bytes() const override { return connection_->queued_bytes(); }
@@ -44,8 +54,8 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     LogInfo("tickerplant connected address={}", client_.address().ToString());
     ++*connects_;
     connection_ = &connection;
-    service_.feed_->OnConnected(this, service_.clock_.NowNs());
-    service_.Pump();
+    feed_->OnConnected(this, service_.clock_.NowNs());
+    Pump();
   }
   void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override {
     static LogLimit limit(10 * kNsPerSecond);
@@ -58,8 +68,8 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     const std::vector<Value>& items = value->items();
     if (!items[0].is_atom_of(Type::kSymbol) || items[0].symbol() != protocol::kRefused) return;
     if (!items[1].is_string()) return;
-    service_.feed_->OnRefused(items[1].text(), service_.clock_.NowNs());
-    service_.Pump();
+    feed_->OnRefused(items[1].text(), service_.clock_.NowNs());
+    Pump();
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
     if (!service_.stopped_) {
@@ -67,11 +77,12 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     }
     ++*connects_;
     connection_ = nullptr;
-    service_.feed_->OnDisconnected(service_.clock_.NowNs());
+    feed_->OnDisconnected(service_.clock_.NowNs());
   }
 
   wire::Connection* connection() const { return connection_; }
   void Close(std::chrono::nanoseconds at_most) {
+    timer_.Cancel();
     if (connection_ != nullptr) connection_->CloseWhenSent(at_most);
   }
 
@@ -84,49 +95,74 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   }
 
   FeedService& service_;
+  const std::string shard_;
+  std::unique_ptr<Feed> feed_;
+  wire::Timer timer_;
   wire::Connection* connection_ = nullptr;
   std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
   wire::Client client_;
 };
 
-FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
-                         std::unique_ptr<Feed> feed)
+// Lets the feed send due rows, and schedules the next call.
+void FeedService::Sender::Pump() {
+  if (service_.stopped_) return;
+  const int64_t now_ns = service_.clock_.NowNs();
+  const int64_t call_ns = feed_->Poll(now_ns);
+  if (call_ns == kNeverDue) return timer_.Cancel();
+  const int64_t wait_ns = call_ns <= now_ns ? 0 : std::max(kGatherNs, call_ns - now_ns);
+  timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { Pump(); });
+}
+
+FeedService::FeedService(wire::EventLoop& loop, std::vector<FeedTarget> targets)
     : clock_(loop.clock()),
       loop_(loop),
-      feed_(std::move(feed)),
-      timer_(loop),
       queries_(&clock_,
                {{".feed.start",
                  [this] {
                    Start();
                    return Value();
                  }},
-                {".feed.stats", [this] { return Stats(); }, serve::LoopQueries::Effect::kReads}}),
-      link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
+                {".feed.stats", [this] { return Stats(); }, serve::LoopQueries::Effect::kReads}}) {
+  for (FeedTarget& target : targets) {
+    senders_.push_back(std::make_unique<Sender>(*this, std::move(target)));
+  }
+}
+
+FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
+                         std::unique_ptr<Feed> feed)
+    : FeedService(loop, [&] {
+        std::vector<FeedTarget> one;
+        one.push_back({{}, std::move(tickerplant), std::move(feed)});
+        return one;
+      }()) {}
 
 FeedService::~FeedService() { stopped_ = true; }
 
 void FeedService::Start() {
-  feed_->Start(clock_.NowNs());
-  Pump();
+  for (const auto& sender : senders_) {
+    sender->feed().Start(clock_.NowNs());
+    sender->Pump();
+  }
 }
 
 void FeedService::StopPublishing(std::chrono::nanoseconds at_most) {
   stopped_ = true;
-  timer_.Cancel();
-  link_->Close(at_most);
+  for (const auto& sender : senders_) sender->Close(at_most);
 }
 
-bool FeedService::connected() const { return link_->connection() != nullptr; }
+bool FeedService::connected() const {
+  return std::ranges::any_of(senders_,
+                             [](const auto& sender) { return sender->connection() != nullptr; });
+}
 
-// Lets the feed send due rows, and schedules the next call.
-void FeedService::Pump() {
-  if (stopped_) return;
-  const int64_t now_ns = clock_.NowNs();
-  const int64_t call_ns = feed_->Poll(now_ns);
-  if (call_ns == kNeverDue) return timer_.Cancel();
-  const int64_t wait_ns = call_ns <= now_ns ? 0 : std::max(kGatherNs, call_ns - now_ns);
-  timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { Pump(); });
+const Feed& FeedService::feed(size_t i) const { return senders_[i]->feed(); }
+
+Value FeedService::Stats() const {
+  std::vector<std::pair<std::string, Value>> stats;
+  for (const auto& sender : senders_) {
+    stats.emplace_back(sender->shard(), sender->feed().Stats(clock_.NowNs()));
+  }
+  return stats.size() == 1 ? stats.front().second : MergedStats(stats);
 }
 
 }  // namespace tickstack::feed

@@ -1,10 +1,13 @@
 #pragma once
 
-// The feed's connections, to the tickerplant and from clients, and its timer. Threads: everything
-// runs on the loop's thread.
+// The feed's connections, to its tickerplants and from clients, and its timers. In a sharded stack
+// there is one state machine (feed.h) for each shard's tickerplant, so that a lost shard does not
+// disturb the others. Threads: everything runs on the loop's thread.
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "feed/feed.h"
@@ -15,33 +18,43 @@
 
 namespace tickstack::feed {
 
+// A feed and the tickerplant that it publishes to.
+struct FeedTarget {
+  std::string shard;  // Empty without shards.
+  wire::Address tickerplant;
+  std::unique_ptr<Feed> feed;
+};
+
 // Answers `.feed.start[]`, `.feed.stats[]`, and the queries that every process answers.
 class FeedService {
  public:
-  // Connects to the tickerplant immediately, and again whenever that connection is lost.
+  // Connects to the tickerplants immediately, and again whenever a connection is lost.
+  FeedService(wire::EventLoop& loop, std::vector<FeedTarget> targets);
+  // Without shards.
   FeedService(wire::EventLoop& loop, wire::Address tickerplant, std::unique_ptr<Feed> feed);
   ~FeedService();
 
-  void Start();  // Publishes once the tickerplant is connected.
-  // Stops publishing, and gives the tickerplant `at_most` to read what is queued.
+  void Start();  // Publishes once the tickerplants are connected.
+  // Stops publishing, and gives the tickerplants `at_most` to read what is queued.
   void StopPublishing(std::chrono::nanoseconds at_most);
-  bool connected() const;
-  const Feed& feed() const { return *feed_; }
-  Value Stats() const { return feed_->Stats(clock_.NowNs()); }
+  bool connected() const;  // True if any tickerplant is connected.
+  size_t feeds() const { return senders_.size(); }
+  const Feed& feed(size_t i = 0) const;
+  // Returns the answer to `.feed.stats[]`: that of Feed::Stats. With several feeds, rows and counts
+  // are sums, times are the longest, and `state` is the one furthest from `done`; `shards` has the
+  // state of each shard.
+  Value Stats() const;
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }
 
  private:
-  class TickerplantLink;
-  void Pump();
+  class Sender;
 
   const Clock& clock_;
   wire::EventLoop& loop_;
-  std::unique_ptr<Feed> feed_;
-  wire::Timer timer_;
   bool stopped_ = false;
   serve::LoopQueries queries_;
-  std::unique_ptr<TickerplantLink> link_;
+  std::vector<std::unique_ptr<Sender>> senders_;
 };
 
 }  // namespace tickstack::feed

@@ -1,0 +1,140 @@
+#include "cli/shard_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+#include "cli/stack_config.h"
+
+namespace tickstack::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kTwoShards = R"(
+[[shard]]
+name = "a"
+[[shard]]
+name = "b"
+symbols = ["SPY"]
+[tickerplant]
+[[rdb]]
+[hdb]
+[aggengine]
+[eod]
+[[feed]]
+[[monitor]]
+)";
+
+StackConfig Parsed(std::string_view text) {
+  absl::StatusOr<StackConfig> config = ParseStackConfig(text, "stack.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? *std::move(config) : StackConfig();
+}
+
+std::string ErrorOf(std::string_view text) {
+  return std::string(Message(ParseStackConfig(text, "stack.toml").status()));
+}
+
+std::vector<std::string> Names(StackConfig& config) {
+  std::vector<std::string> names;
+  for (const ListedProcess& listed : ProcessesOf(config)) names.push_back(listed.process->name());
+  return names;
+}
+
+TEST(ShardConfig, EachShardHasAProcessOfEachTemplate) {
+  StackConfig config = Parsed(kTwoShards);
+  EXPECT_THAT(Names(config),
+              ElementsAre("tickerplant-a", "tickerplant-b", "rdb-a", "rdb-b", "feed", "hdb-a",
+                          "hdb-b", "monitor", "aggengine-a", "aggengine-b"));
+  EXPECT_EQ(config.rdbs[1].tickerplant, "tickerplant-b");
+  EXPECT_EQ(config.rdbs[1].end_of_day->hdb, "hdb-b");
+  EXPECT_EQ(config.aggengine.all[1].tickerplant, "tickerplant-b");
+  EXPECT_EQ(config.tickerplant.all[1].shard.index, 1u);
+  EXPECT_EQ(config.shard_map->ShardOf("SPY"), 1u);
+  EXPECT_EQ(config.monitors[0].rdb, "rdb-a");
+  EXPECT_THAT(config.feeds[0].shards.tickerplants, ElementsAre("tickerplant-a", "tickerplant-b"));
+}
+
+TEST(ShardConfig, HasPortsAndFoldersByShard) {
+  StackConfig config = Parsed(kTwoShards);
+  EXPECT_EQ(config.tickerplant->listener.port, 5010);
+  EXPECT_EQ(config.tickerplant.all[1].listener.port, 5110);
+  EXPECT_EQ(config.aggengine.all[1].listener.port, 0);
+  SetData(config, "/d");
+  EXPECT_EQ(config.tickerplant->data, "/d/a");
+  EXPECT_EQ(config.rdbs[1].data, "/d/b");
+  EXPECT_EQ(DataOf(config, "hdb-b"), "/d/b");
+  EXPECT_EQ(DataOf(config, "feed"), "/d");
+}
+
+TEST(ShardConfig, FoldersOfTheFileAreDividedByShard) {
+  const StackConfig config = Parsed(R"(
+[tier.pmem]
+kind = "filesystem"
+path = "/mnt/pmem0"
+size = "64MiB"
+[[shard]]
+name = "a"
+port_offset = 7
+[tickerplant]
+port = 6000
+[[rdb]]
+[rdb.placement]
+default = "pmem"
+[hdb]
+database = "/big"
+[eod]
+database = "/big"
+)");
+  EXPECT_EQ(config.tickerplant->listener.port, 6007);
+  EXPECT_EQ(config.rdbs[0].tiers.back().options.path, "/mnt/pmem0/a");
+  EXPECT_EQ(config.rdbs[0].end_of_day->database, "/big/a");
+  EXPECT_EQ(config.hdb->database, "/big/a");
+}
+
+TEST(ShardConfig, EachShardMayHaveStandbys) {
+  StackConfig config = Parsed(R"(
+[[shard]]
+name = "a"
+[[shard]]
+name = "b"
+[replication]
+etcd = ["http://127.0.0.1:2379"]
+cluster = "desk"
+first_leader = "tickerplant"
+[tickerplant]
+[[standby]]
+[[rdb]]
+)");
+  EXPECT_EQ(config.standbys[1].replication.cluster, "desk-b");
+  EXPECT_EQ(config.standbys[1].replication.first_leader, "tickerplant-b");
+  ResolveAddresses(config);
+  EXPECT_EQ(config.rdbs[1].tickerplant, "127.0.0.1:5110,127.0.0.1:5130");
+}
+
+TEST(ShardConfig, OneShardHasItsProcessesOnly) {
+  StackConfig config = Parsed(kTwoShards);
+  SetData(config, "/d");
+  const StackConfig one = OneShard(config, "b");
+  EXPECT_EQ(one.tickerplant->name, "tickerplant-b");
+  ASSERT_EQ(one.rdbs.size(), 1u);
+  EXPECT_EQ(one.data, "/d/b");
+}
+
+TEST(ShardConfig, SaysWhatIsWrongAndWhere) {
+  EXPECT_EQ(ErrorOf("[tickerplant]\n[[shard]]\n"),
+            "stack.toml:2:1: shard[0].name: expected letters, digits, -, _ and ., found \"\"");
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[[shard]]\nname = \"a\"\n[[shard]]\nname = \"a\"\n"),
+              HasSubstr("stack.toml:5:8: shard[1].name: shard a is there twice"));
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[[shard]]\nname = \"a\"\nsymbols = [\"X\"]\n[[shard]]\n"
+                      "name = \"b\"\nsymbols = [\"X\"]\n"),
+              HasSubstr("stack.toml:7:11: shard[1].symbols: X is in shard a already"));
+  EXPECT_THAT(ErrorOf("[[shard]]\nname = \"a\"\n"), HasSubstr("needs a section [tickerplant]"));
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[[shard]]\nname = \"a\"\nport_step = 1\n"),
+              HasSubstr("stack.toml:4:1: shard[0].port_step: unknown key"));
+}
+
+}  // namespace
+}  // namespace tickstack::cli

@@ -1,0 +1,187 @@
+#include "feed/shard_source.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "base/status.h"
+#include "wire/codec.h"
+#include "wire/upd_encoder.h"
+
+namespace tickstack::feed {
+namespace {
+
+// Rows of a shard between two places that are remembered: reading them again takes 10 ms.
+constexpr int64_t kPlaceRows = 100'000;
+// Batches without rows of the shard that one call reads: more would keep the loop.
+constexpr int kFruitlessMax = 16;
+// A rewind reads rows before they are due. This much of the source's time at once gives batches
+// that are large enough.
+constexpr int64_t kReadAheadNs = 1'000'000'000;
+
+int64_t RowsOf(const NameMap<int64_t>& rows, std::string_view table) {
+  const auto found = rows.find(table);
+  return found == rows.end() ? 0 : found->second;
+}
+
+// Appends the chosen rows of a column.
+void AppendRows(const ColumnView& column, std::span<const size_t> chosen, ByteBuffer& out) {
+  const std::byte* at = column.data.data();
+  if (const size_t width = WidthOf(column.type); width != 0) {
+    std::byte* to = out.Extend(chosen.size() * width);
+    for (const size_t row : chosen) {
+      std::memcpy(to, at + row * width, width);
+      to += width;
+    }
+    return;
+  }
+  size_t next = 0;
+  for (size_t row = 0; row < column.rows && next < chosen.size(); ++row) {
+    const size_t bytes =
+        column.type == Type::kSymbol
+            ? std::strlen(reinterpret_cast<const char*>(at)) + 1
+            : wire::ValueBytes(column.data.subspan(at - column.data.data()))->value();
+    if (chosen[next] == row) {
+      out.Append(std::span(at, bytes));
+      ++next;
+    }
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+ShardSource::ShardSource(std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map,
+                         size_t shard)
+    : source_(std::move(source)), cache_(std::move(map)), shard_(shard) {}
+
+absl::StatusOr<std::unique_ptr<ShardSource>> ShardSource::Create(
+    std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map, size_t shard,
+    const std::vector<Schema>& schemas) {
+  std::unique_ptr<ShardSource> made(new ShardSource(std::move(source), std::move(map), shard));
+  for (const std::string& name : made->source_->tables()) {
+    const auto schema = std::ranges::find(schemas, name, &Schema::table);
+    if (schema == schemas.end()) {
+      return InvalidArgument("shards: the source has a table {}, expected it in [tables]", name);
+    }
+    made->tables_[name] = {*schema, ShardColumnOf(*schema)};
+  }
+  return made;
+}
+
+std::string ShardSource::Describe() const {
+  return fmt::format("{} shard={}", source_->Describe(), cache_.map().shards()[shard_]);
+}
+
+// Fills rows_ and chosen_ with the rows of a batch that were not returned before, and moves the
+// table's place to the end of the batch.
+absl::StatusOr<ShardSource::Table*> ShardSource::Choose(const FeedBatch& batch) {
+  const auto found = tables_.find(batch.table);
+  if (found == tables_.end()) return InvalidArgument("shards: unknown table {}", batch.table);
+  Table& table = found->second;
+  const size_t columns = table.schema.columns.size();
+  decoder_.NameColumns(&table.schema);
+  TS_RETURN_IF_ERROR(decoder_.DecodeX(batch.data, &rows_, columns));
+  const auto skip = static_cast<size_t>(table.source_row - batch.first_row);
+  chosen_.clear();
+  if (table.symbol_column < 0) {
+    if (shard_ == 0 && skip < rows_.batch.rows) {
+      chosen_.resize(rows_.batch.rows - skip);
+      std::iota(chosen_.begin(), chosen_.end(), skip);
+    }
+  } else {
+    // Rows without a time have a column less.
+    const size_t missing = columns - std::min(columns, rows_.batch.columns.size());
+    const size_t at = static_cast<size_t>(table.symbol_column) - missing;
+    if (rows_.form == wire::UpdForm::kTable || missing > 1 || at >= rows_.batch.columns.size() ||
+        rows_.batch.columns[at].type != Type::kSymbol) {
+      return InvalidArgument("shards: row {} of {}: expected columns {}", batch.first_row,
+                             batch.table, FormatSchema(table.schema));
+    }
+    const ColumnView& symbols = rows_.batch.columns[at];
+    const char* name = reinterpret_cast<const char*>(symbols.data.data());
+    for (size_t row = 0; row < symbols.rows; ++row) {
+      const std::string_view symbol(name);
+      if (row >= skip && cache_.ShardOf(symbol) == shard_) chosen_.push_back(row);
+      name += symbol.size() + 1;
+    }
+  }
+  table.source_row = std::max(table.source_row, batch.first_row + batch.rows);
+  table.shard_row += static_cast<int64_t>(chosen_.size());
+  if (table.shard_row >= table.passed.back().second + kPlaceRows) {
+    table.passed.emplace_back(table.source_row, table.shard_row);
+  }
+  return &table;
+}
+
+absl::StatusOr<const FeedBatch*> ShardSource::Next(int64_t now_ns) {
+  for (int i = 0; i < kFruitlessMax; ++i) {
+    TS_ASSIGN_OR_RETURN(const FeedBatch* const batch, source_->Next(now_ns));
+    if (batch == nullptr) return nullptr;
+    TS_ASSIGN_OR_RETURN(const Table* const table, Choose(*batch));
+    if (chosen_.empty()) continue;
+    const auto rows = static_cast<int64_t>(chosen_.size());
+    batch_ = {batch->table, table->shard_row - rows, rows, batch->due_ns, batch->data};
+    if (chosen_.size() == rows_.batch.rows) return &batch_;
+    data_.clear();
+    wire::UpdEncoder x(data_);
+    x.Columns(rows_.batch.columns.size());
+    for (const ColumnView& column : rows_.batch.columns) {
+      x.ColumnOrAtom(column.type, chosen_.size());
+      AppendRows(column, chosen_, data_);
+    }
+    batch_.data = data_.span();
+    return &batch_;
+  }
+  return nullptr;
+}
+
+absl::Status ShardSource::RewindSource(const NameMap<int64_t>& rows) {
+  for (auto& [name, table] : tables_) table.source_row = RowsOf(rows, name);
+  return source_->Rewind(rows);
+}
+
+absl::Status ShardSource::Rewind(const NameMap<int64_t>& rows_done) {
+  NameMap<int64_t> place;
+  TS_RETURN_IF_ERROR(FindPlace(rows_done, &place));
+  for (auto& [name, table] : tables_) table.shard_row = RowsOf(rows_done, name);
+  return RewindSource(place);
+}
+
+// Finds the rows of the source before which the shard has `rows_done`, by reading it.
+absl::Status ShardSource::FindPlace(const NameMap<int64_t>& rows_done, NameMap<int64_t>* place) {
+  size_t missing = 0;
+  NameMap<int64_t> from;
+  for (auto& [name, table] : tables_) {
+    const int64_t done = RowsOf(rows_done, name);
+    const auto next =
+        std::ranges::upper_bound(table.passed, done, {}, &std::pair<int64_t, int64_t>::second);
+    std::tie(from[name], table.shard_row) = *std::prev(next);
+    if (table.shard_row == done) {
+      (*place)[name] = from[name];
+    } else {
+      ++missing;
+    }
+  }
+  TS_RETURN_IF_ERROR(RewindSource(from));
+  while (missing > 0 && source_->next_due_ns() != kNeverDue) {
+    const int64_t due_ns = source_->next_due_ns();
+    TS_ASSIGN_OR_RETURN(const FeedBatch* const batch,
+                        source_->Next(due_ns == kAlwaysDue ? 0 : due_ns + kReadAheadNs));
+    if (batch == nullptr) break;
+    TS_ASSIGN_OR_RETURN(const Table* const table, Choose(*batch));
+    const int64_t done = RowsOf(rows_done, batch->table);
+    if (place->contains(batch->table) || table->shard_row < done) continue;
+    const int64_t before = table->shard_row - static_cast<int64_t>(chosen_.size());
+    const size_t last = chosen_[static_cast<size_t>(done - before - 1)];
+    (*place)[batch->table] = batch->first_row + static_cast<int64_t>(last) + 1;
+    --missing;
+  }
+  // The source may have fewer rows: then all are done.
+  for (const auto& [name, table] : tables_) place->try_emplace(name, table.source_row);
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack::feed

@@ -1,0 +1,123 @@
+#include "feed/shard_source.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/status.h"
+#include "feed/sim_source.h"
+#include "feed/source_testing.h"
+
+namespace tickstack::feed {
+namespace {
+
+constexpr int64_t kLater = int64_t{1} << 50;
+constexpr int64_t kRows = 5'500;
+
+SimOptions OptionsOf(double rate, int64_t batch_rows) {
+  SimOptions options;
+  options.rows = kRows;
+  options.rate = rate;
+  options.symbols = 50;
+  options.batch_rows = batch_rows;
+  return options;
+}
+
+std::shared_ptr<const ShardMap> Map() {
+  static const auto map =
+      std::make_shared<const ShardMap>(*ShardMap::Create({"a", "b", "c"}, {{"SPY", "b"}}));
+  return map;
+}
+
+std::unique_ptr<ShardSource> OpenShard(const SimOptions& options, size_t shard) {
+  auto source = ShardSource::Create(*options.Open(), Map(), shard, DefaultSchemas());
+  EXPECT_TRUE(source.ok()) << source.status();
+  return *std::move(source);
+}
+
+void StartAt(Source& source, const NameMap<int64_t>& rows_done) {
+  EXPECT_TRUE(source.Rewind(rows_done).ok());
+  source.Start(0);
+}
+
+RowsByTable AllRows(Source& source) {
+  RowsByTable rows;
+  while (source.next_due_ns() != kNeverDue) EXPECT_TRUE(Drain(source, kLater, rows).ok());
+  return rows;
+}
+
+// The rows of `all` that belong to a shard, in order.
+RowsByTable ByDefinition(const RowsByTable& all, size_t shard) {
+  RowsByTable chosen;
+  for (const auto& [table, rows] : all) {
+    chosen[table];
+    for (const std::string& row : rows) {
+      const size_t begin = row.find(',') + 1;
+      const std::string symbol = row.substr(begin, row.find(',', begin) - begin);
+      if (Map()->ShardOf(symbol) == shard) chosen[table].push_back(row);
+    }
+  }
+  return chosen;
+}
+
+// Goal: each row is in exactly one shard, and the rows of a shard are in the source's order.
+// Method: compares with the definition, for several paces and sizes of batches.
+TEST(ShardSource, HasExactlyTheRowsOfItsShard) {
+  for (const double rate : {0.0, 100'000.0}) {
+    const std::unique_ptr<Source> plain = *OptionsOf(rate, 2'400).Open();
+    StartAt(*plain, {});
+    const RowsByTable all = AllRows(*plain);
+    for (const int64_t batch_rows : {1, 7, 2'400}) {
+      for (size_t shard = 0; shard < Map()->size(); ++shard) {
+        const std::unique_ptr<ShardSource> source = OpenShard(OptionsOf(rate, batch_rows), shard);
+        StartAt(*source, {});
+        ExpectSameRows(AllRows(*source), ByDefinition(all, shard), /*times=*/rate != 0);
+      }
+    }
+  }
+}
+
+// Goal: a rewind continues exactly, before the start, on the way, and after a new start.
+// Method: random positions of both tables, from which all further rows must follow.
+TEST(ShardSource, ContinuesExactlyAfterARewind) {
+  const std::unique_ptr<ShardSource> whole = OpenShard(OptionsOf(0, 100), 1);
+  StartAt(*whole, {});
+  const RowsByTable all = AllRows(*whole);
+  std::mt19937_64 random(1);
+  const std::unique_ptr<ShardSource> again = OpenShard(OptionsOf(100'000, 70), 1);
+  StartAt(*again, {});
+  for (int i = 0; i < 50; ++i) {
+    SCOPED_TRACE(i);
+    RowsByTable rows;
+    for (const auto& [table, texts] : all) {
+      const size_t done = i == 0 ? texts.size() : random() % (texts.size() + 1);
+      rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(done));
+    }
+    RowsByTable fresh_rows = rows;
+    const std::unique_ptr<ShardSource> fresh = OpenShard(OptionsOf(100'000, 70), 1);
+    StartAt(*fresh, Counts(rows));
+    ASSERT_TRUE(again->Rewind(Counts(rows)).ok());
+    for (auto& [source, found] : {std::pair<Source*, RowsByTable*>{fresh.get(), &fresh_rows},
+                                  std::pair<Source*, RowsByTable*>{again.get(), &rows}}) {
+      while (source->next_due_ns() != kNeverDue) {
+        ASSERT_TRUE(Drain(*source, kLater, *found).ok());
+      }
+      ExpectSameRows(*found, all, /*times=*/false);
+    }
+  }
+}
+
+TEST(ShardSource, NothingFollowsTheLastRow) {
+  const std::unique_ptr<ShardSource> source = OpenShard(OptionsOf(0, 100), 0);
+  StartAt(*source, {{"trade", kRows}, {"quote", kRows}});
+  EXPECT_EQ(source->next_due_ns(), kNeverDue);
+}
+
+TEST(ShardSource, NeedsTheSchemasOfItsTables) {
+  const auto source =
+      ShardSource::Create(*OptionsOf(0, 100).Open(), Map(), 0, {DefaultSchemas().front()});
+  EXPECT_EQ(source.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tickstack::feed

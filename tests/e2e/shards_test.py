@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""A sharded stack from one file: each row of the feed is in exactly one shard, in order by symbol, also when the
+tickerplant of one shard is killed. The rows of all shards are those of a stack without shards."""
+
+import collections
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_ipc, stack  # noqa: E402
+
+DATE, NEXT = "2020.03.09", "2020.03.10"
+ROWS = 66_000
+TRADES, QUOTES = ROWS // 11, ROWS // 11 * 10
+
+SHARDS = """
+[[shard]]
+name = "a"
+symbols = [{symbols}]
+[[shard]]
+name = "b"
+"""
+STACK = """
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[hdb]
+[aggengine]
+[eod]
+[feed]
+source = "sim"
+symbols = 300
+rate = 20000
+rows = {rows}
+batch_rows = 20
+"""
+
+
+def config(symbols=None):
+    shards = "" if symbols is None else SHARDS.format(symbols=", ".join(f'"{symbol}"' for symbol in symbols))
+    return shards + STACK.format(rows=ROWS)
+
+
+class ShardsTest(stack.StackTest):
+    def shard_of(self, running, *symbols):
+        found = self.run_program("shard", "of", "--config", str(running.folder / "stack.toml"), *symbols)
+        self.assertEqual(0, found.returncode, found.stderr)
+        return dict(line.split() for line in found.stdout.splitlines())
+
+    def wait_until_done(self, running, rdbs):
+        def done():
+            return (sum(running.count("trade", rdb) for rdb in rdbs) >= TRADES
+                    and sum(running.count("quote", rdb) for rdb in rdbs) >= QUOTES)
+        stack.wait_until(done, 120, "the last row")
+        stack.wait_until(lambda: running.ask("feed", ".feed.stats[]`state") == "done", 60, "the end of the feed")
+
+    def rows_by_symbol(self, running, rdb):
+        """The rows of a symbol in their order, without the time, which differs from run to run."""
+        rows = collections.defaultdict(list)
+        for table, columns in (("trade", "sym,price,size,stop,cond,ex"), ("quote", "sym,bid,ask,bsize,asize,mode,ex")):
+            answer = running.ask(rdb, f"select {columns} from {table}")
+            for row in zip(*answer.values()):
+                rows[table, row[0]].append(row[1:])
+        return rows
+
+    def test_each_row_is_in_one_shard(self):
+        single = self.start_stack(config(), "--date", DATE, name="single")
+        self.wait_until_done(single, ["rdb"])
+        expected = self.rows_by_symbol(single, "rdb")
+        single.stop()
+
+        named = sorted({symbol for _, symbol in expected})[:3]
+        running = self.start_stack(config(named), "--date", DATE, name="sharded")
+        rdbs = ["rdb-a", "rdb-b"]
+        stack.wait_until(lambda: running.count("quote", "rdb-b") > 1000, 60, "rows")
+        before_a = running.count("quote", "rdb-a")
+        running.kill("tickerplant-b")
+        stack.wait_until(lambda: running.count("quote", "rdb-a") > before_a, 60, "more rows of the other shard")
+        self.wait_until_done(running, rdbs)
+        found = [self.rows_by_symbol(running, rdb) for rdb in rdbs]
+        self.assertFalse({symbol for _, symbol in found[0]} & {symbol for _, symbol in found[1]})
+        self.assertEqual(expected, {**found[0], **found[1]})
+
+        where = self.shard_of(running, *sorted({symbol for _, symbol in expected}))
+        for rows, shard in zip(found, "ab"):
+            self.assertEqual({shard}, {where[symbol] for _, symbol in rows})
+        self.assertEqual({"a"}, {where[symbol] for symbol in named})
+        stats = running.ask("feed", ".feed.stats[]")
+        self.assertEqual({"trade": TRADES, "quote": QUOTES}, dict(stats["logged"]))
+        self.assertEqual({"a": "done", "b": "done"}, dict(stats["shards"]))
+        self.refuses_rows_of_another_shard(running, named[0])
+        self.plans(running)
+        self.ends_the_day(running, rdbs)
+        self.map_changes_between_days(running, named)
+
+    def refuses_rows_of_another_shard(self, running, symbol):
+        with running.connect("tickerplant-b") as tickerplant:
+            for call in (f'.u.upd[`trade;(`{symbol};1f;2i;0b;" ";"N")]',
+                         f'.u.upd[`trade;(enlist `{symbol};enlist 1f;enlist 2i;enlist 0b;enlist " ";enlist "N")]',
+                         f'.u.updn[`me;0;`trade;(`{symbol};1f;2i;0b;" ";"N")]'):
+                with self.assertRaisesRegex(kdb_ipc.QError, f"shard: {symbol} belongs to shard a"):
+                    tickerplant.call(call)
+
+    def plans(self, running):
+        toml = str(running.folder / "stack.toml")
+        by_log = self.run_program("shard", "plan", "--config", toml,
+                                  *(str(running.data / shard / "tplog" / f"sym{DATE}") for shard in "ab"))
+        by_rdb = self.run_program("shard", "plan", "--config", toml,
+                                  *(f"127.0.0.1:{running.port(rdb)}" for rdb in ("rdb-a", "rdb-b")))
+        self.assertEqual(0, by_log.returncode, by_log.stderr)
+        self.assertEqual(by_log.stdout, by_rdb.stdout, by_rdb.stderr)
+        self.assertIn("[[shard]]\nname = \"b\"\n", by_log.stdout)
+
+    def ends_the_day(self, running, rdbs):
+        for shard in "ab":
+            running.ask(f"tickerplant-{shard}", ".u.endofday[]")
+        for table, rows in (("trade", TRADES), ("quote", QUOTES)):
+            stack.wait_until(
+                lambda t=table, n=rows: n == sum(running.count(f"select from {t} where date={DATE}", f"hdb-{shard}")
+                                                 for shard in "ab"), 60, "the partitions")
+        for shard in "ab":
+            self.assertTrue((running.data / shard / "hdb" / DATE / "trade").is_dir())
+        self.assertEqual([0, 0], [running.count("trade", rdb) for rdb in rdbs])
+
+    def map_changes_between_days(self, running, named):
+        """The next day has a row, and then another map is refused until it has ended."""
+        row = f'.u.upd[`trade;(`{named[0]};1f;2i;0b;" ";"N")]'
+        running.ask("tickerplant-a", row)
+        running.stop()
+        toml = running.folder / "stack.toml"
+
+        def start(symbols):
+            toml.write_text(config(symbols), encoding="utf-8")
+            return self.run_program("process", "tickerplant-a", "--config", str(toml), "--data", str(running.data),
+                                    "--date", DATE, "--port", "0", timeout=30)
+        refused = start(named[:1])
+        self.assertEqual(1, refused.returncode, refused.stderr)
+        self.assertIn(f"sym{NEXT}: has rows of another map of shards", refused.stderr)
+        for symbols in (named, named[:1]):
+            running.ready_file.unlink(missing_ok=True)
+            again = self.start_stack(config(symbols), "--date", DATE, "--no-feed", name="sharded")
+            again.ask("tickerplant-a", row)
+            again.ask("tickerplant-a", ".u.endofday[]")
+            again.stop()
+
+
+if __name__ == "__main__":
+    stack.main()
