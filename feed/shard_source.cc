@@ -26,23 +26,41 @@ int64_t RowsOf(const NameMap<int64_t>& rows, std::string_view table) {
   return found == rows.end() ? 0 : found->second;
 }
 
-// Appends the chosen rows of a column.
+// Returns the bytes of a name with its NUL. Names are short: a loop is faster than strlen.
+size_t NameBytes(const std::byte* name) {
+  size_t bytes = 0;
+  while (name[bytes++] != std::byte{0}) {
+  }
+  return bytes;
+}
+
+template <size_t kWidth>
+void CopyRows(const std::byte* from, std::span<const size_t> chosen, std::byte* to) {
+  for (const size_t row : chosen) {
+    std::memcpy(to, from + row * kWidth, kWidth);
+    to += kWidth;
+  }
+}
+
+// Appends the chosen rows of a column. A constant width makes each copy one instruction.
 void AppendRows(const ColumnView& column, std::span<const size_t> chosen, ByteBuffer& out) {
   const std::byte* at = column.data.data();
-  if (const size_t width = WidthOf(column.type); width != 0) {
-    std::byte* to = out.Extend(chosen.size() * width);
-    for (const size_t row : chosen) {
-      std::memcpy(to, at + row * width, width);
-      to += width;
-    }
-    return;
+  const size_t width = WidthOf(column.type);
+  if (width != 0) {
+    std::byte* const to = out.Extend(chosen.size() * width);
+    if (width == 1) return CopyRows<1>(at, chosen, to);
+    if (width == 2) return CopyRows<2>(at, chosen, to);
+    if (width == 4) return CopyRows<4>(at, chosen, to);
+    if (width == 8) return CopyRows<8>(at, chosen, to);
+    return CopyRows<16>(at, chosen, to);
   }
   size_t next = 0;
   for (size_t row = 0; row < column.rows && next < chosen.size(); ++row) {
     const size_t bytes =
         column.type == Type::kSymbol
-            ? std::strlen(reinterpret_cast<const char*>(at)) + 1
-            : wire::ValueBytes(column.data.subspan(at - column.data.data()))->value();
+            ? NameBytes(at)
+            : wire::ValueBytes(column.data.subspan(static_cast<size_t>(at - column.data.data())))
+                  ->value();
     if (chosen[next] == row) {
       out.Append(std::span(at, bytes));
       ++next;
@@ -101,12 +119,18 @@ absl::StatusOr<ShardSource::Table*> ShardSource::Choose(const FeedBatch& batch) 
                              batch.table, FormatSchema(table.schema));
     }
     const ColumnView& symbols = rows_.batch.columns[at];
-    const char* name = reinterpret_cast<const char*>(symbols.data.data());
+    chosen_.resize(symbols.rows);
+    size_t chosen = 0;
+    const std::byte* name = symbols.data.data();
     for (size_t row = 0; row < symbols.rows; ++row) {
-      const std::string_view symbol(name);
-      if (row >= skip && cache_.ShardOf(symbol) == shard_) chosen_.push_back(row);
-      name += symbol.size() + 1;
+      const size_t bytes = NameBytes(name);
+      // Without a branch, which would often be mispredicted.
+      chosen_[chosen] = row;
+      const bool is_here = cache_.ShardOf(AsText(std::span(name, bytes - 1))) == shard_;
+      chosen += static_cast<size_t>(is_here & (row >= skip));
+      name += bytes;
     }
+    chosen_.resize(chosen);
   }
   table.source_row = std::max(table.source_row, batch.first_row + batch.rows);
   table.shard_row += static_cast<int64_t>(chosen_.size());

@@ -32,7 +32,7 @@ class ShardSource final : public Source {
                                                              const std::vector<Schema>& schemas);
 
   void Start(int64_t now_ns) override { source_->Start(now_ns); }
-  // Cost: that of the source's rows, of all shards, and about 10 ns per row.
+  // Cost: that of the source's rows, of all shards, and about 60 ns per row to choose and copy.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override { return source_->next_due_ns(); }
   // Cost: that of Next for the rows since the nearest place that was passed before.
@@ -60,7 +60,7 @@ class ShardSource final : public Source {
   const size_t shard_;
   NameMap<Table> tables_;
   wire::UpdDecoder decoder_;
-  wire::RowsView rows_;         // Of the batch that Choose was called for.
+  wire::RowsView rows_;         // The batch that Choose was called for.
   std::vector<size_t> chosen_;  // Rows of that batch that belong to the shard, ascending.
   ByteBuffer data_;
   FeedBatch batch_;

@@ -1,7 +1,6 @@
 #include "table/shard_map.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -73,7 +72,7 @@ ShardCache::ShardCache(std::shared_ptr<const ShardMap> map) : map_(std::move(map
 size_t ShardCache::ShardOf(std::string_view symbol) {
   uint64_t name = 0;
   if (symbol.size() > sizeof name) return map_->ShardOf(symbol);
-  std::memcpy(&name, symbol.data(), symbol.size());
+  for (const char c : symbol) name = name << 8 | static_cast<unsigned char>(c);
   Slot& slot = slots_[Scramble(name) % kSlots];
   if (slot.name != name || slot.shard == SIZE_MAX) slot = {name, map_->ShardOf(symbol)};
   return slot.shard;
