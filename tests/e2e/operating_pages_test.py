@@ -34,6 +34,7 @@ EXCUSED = {
     ("install.md", "podman build"): "needs a container engine; package_test.py runs the steps of the Containerfile",
     ("install.md", "systemctl status tickstack"): SYSTEMD,
     ("kafka.md", "sasl.password=..."): "needs a broker with TLS and passwords",
+    ("shards.md", "tickstack shard"): "needs a sharded stack; shards_test.py runs the commands with one",
     ("standby.md", ".u.replica[]"): "needs an etcd; standby_test.py asks with one",
     ("storage.md", "fio --name=read"): "needs fio, and writes 8 GB",
     ("storage.md", "tickstack hdb bench /data"): "writes gigabytes for minutes; storage_bench_test.py runs it small",
