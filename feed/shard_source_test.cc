@@ -107,6 +107,32 @@ TEST(ShardSource, ContinuesExactlyAfterARewind) {
   }
 }
 
+// Goal: a source that was started late in its rows can go back to before them, and continues.
+// Method: starts far behind the first row, at a rate at which that is seconds; then rewinds to rows
+// between. A tickerplant that restarts after the feed did asks for this.
+TEST(ShardSource, ContinuesExactlyAfterItWasStartedLate) {
+  constexpr int64_t kStartNs = int64_t{1} << 40;
+  for (const bool phases : {false, true}) {
+    SCOPED_TRACE(phases);
+    SimOptions options = OptionsOf(1'000, 70);
+    if (phases) options.phases = {{0.5, 500}, {0.5, 1'500}};
+    const std::unique_ptr<ShardSource> whole = OpenShard(options, 1);
+    StartAt(*whole, {});
+    const RowsByTable all = AllRows(*whole);
+    RowsByTable rows;
+    for (const auto& [table, texts] : all) {
+      rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(texts.size() * 3 / 4));
+    }
+    const std::unique_ptr<ShardSource> late = OpenShard(options, 1);
+    ASSERT_TRUE(late->Rewind(Counts(rows)).ok());
+    late->Start(kStartNs);
+    ASSERT_TRUE(Drain(*late, kStartNs + 50'000'000, rows).ok());
+    ASSERT_TRUE(late->Rewind(Counts(rows)).ok());
+    while (late->next_due_ns() != kNeverDue) ASSERT_TRUE(Drain(*late, kLater, rows).ok());
+    ExpectSameRows(rows, all, /*times=*/false);
+  }
+}
+
 TEST(ShardSource, NothingFollowsTheLastRow) {
   const std::unique_ptr<ShardSource> source = OpenShard(OptionsOf(0, 100), 0);
   StartAt(*source, {{"trade", kRows}, {"quote", kRows}});

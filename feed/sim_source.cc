@@ -147,7 +147,9 @@ void SimSource::Start(int64_t now_ns) {
 }
 
 int64_t SimSource::DueNs(int64_t event) const {
-  return pace_ ? start_ns_ + pace_->DueNs(event - start_event_) : window_ns_;
+  // A rewind may go back to before the first update: the pace begins with that one.
+  const int64_t after = std::max<int64_t>(event - start_event_, 0);
+  return pace_ ? start_ns_ + pace_->DueNs(after) : window_ns_;
 }
 
 int64_t SimSource::DueEnd(int64_t now_ns) const {

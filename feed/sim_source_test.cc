@@ -318,5 +318,25 @@ TEST(SimSource, KeepsTheRatesOfItsPhases) {
   EXPECT_EQ(rows["quote"].size() + rows["trade"].size(), 2'000u);
 }
 
+// Goal: a source that was started late goes back to before its first row. Method: with a rate, and
+// with rates in phases, which have no time before the first phase.
+TEST(SimSource, RowsBeforeTheFirstOneAreDueAtItsStart) {
+  for (const bool phases : {false, true}) {
+    SCOPED_TRACE(phases);
+    SimOptions options;
+    options.rate = 1'000;
+    if (phases) options.phases = {{0.5, 500}, {0.5, 1'500}};
+    const std::unique_ptr<SimSource> source = *SimSource::Create(options);
+    ASSERT_TRUE(source->Rewind({{"quote", 5'000}, {"trade", 500}}).ok());
+    source->Start(kStartNs);
+    ASSERT_TRUE(source->Rewind({}).ok());
+    EXPECT_EQ(source->next_due_ns(), kStartNs);
+    const absl::StatusOr<const FeedBatch*> batch = source->Next(kStartNs);
+    ASSERT_TRUE(batch.ok() && *batch != nullptr);
+    EXPECT_EQ((*batch)->first_row, 0);
+    EXPECT_EQ((*batch)->due_ns, kStartNs);
+  }
+}
+
 }  // namespace
 }  // namespace tickstack::feed
