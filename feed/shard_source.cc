@@ -153,7 +153,7 @@ absl::StatusOr<const FeedBatch*> ShardSource::Next(int64_t now_ns) {
     wire::UpdEncoder x(data_);
     x.Columns(rows_.batch.columns.size());
     for (const ColumnView& column : rows_.batch.columns) {
-      x.ColumnOrAtom(column.type, chosen_.size());
+      x.Column(column.type, chosen_.size());
       AppendRows(column, chosen_, data_);
     }
     batch_.data = data_.span();

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 
 #include "base/status.h"
 #include "feed/sim_source.h"
 #include "feed/source_testing.h"
+#include "wire/codec.h"
 
 namespace tickstack::feed {
 namespace {
@@ -131,6 +133,50 @@ TEST(ShardSource, ContinuesExactlyAfterItWasStartedLate) {
     while (late->next_due_ns() != kNeverDue) ASSERT_TRUE(Drain(*late, kLater, rows).ok());
     ExpectSameRows(rows, all, /*times=*/false);
   }
+}
+
+// A source of one batch, which is due at once.
+class OneBatch final : public Source {
+ public:
+  explicit OneBatch(const Value& x, int64_t rows) : rows_(rows) { wire::Encode(x, data_); }
+  void Start(int64_t) override {}
+  absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override {
+    if (std::exchange(is_over_, true)) return nullptr;
+    batch_ = {"note", 0, rows_, now_ns, data_.span()};
+    return &batch_;
+  }
+  int64_t next_due_ns() const override { return is_over_ ? kNeverDue : kAlwaysDue; }
+  absl::Status Rewind(const NameMap<int64_t>&) override {
+    is_over_ = false;
+    return absl::OkStatus();
+  }
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override { return "one batch"; }
+
+ private:
+  const std::vector<std::string> tables_{"note"};
+  const int64_t rows_;
+  ByteBuffer data_;
+  bool is_over_ = false;
+  FeedBatch batch_;
+};
+
+// An atom has no form for a column of strings: one row of several is a list of columns, too.
+TEST(ShardSource, ChoosesOneRowWithAString) {
+  const Value x = Value::List({Value::Longs({1, 2}), Value::Symbols({"SPY", "AAPL"}),
+                               Value::List({Value::String("first"), Value::String("second")})});
+  const size_t shard = Map()->ShardOf("SPY");
+  ASSERT_NE(shard, Map()->ShardOf("AAPL"));
+  const auto source = ShardSource::Create(std::make_unique<OneBatch>(x, 2), Map(), shard,
+                                          {*ParseSchema("note", "id j, sym s, text C")});
+  ASSERT_TRUE(source.ok()) << source.status();
+  StartAt(**source, {});
+  const absl::StatusOr<const FeedBatch*> batch = (*source)->Next(0);
+  ASSERT_TRUE(batch.ok() && *batch != nullptr);
+  const absl::StatusOr<Value> found = wire::Decode((*batch)->data);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(*found, Value::List({Value::Longs({1}), Value::Symbols({"SPY"}),
+                                 Value::List({Value::String("first")})}));
 }
 
 TEST(ShardSource, NothingFollowsTheLastRow) {
