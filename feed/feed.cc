@@ -312,13 +312,17 @@ int64_t Feed::NextCall(int64_t now_ns) const {
   return kNeverDue;
 }
 
-// Sends due rows. Returns a pause in ns if more are due than the queue or one call may take.
+// Sends due rows. Returns a pause in ns if more are due than the queue, one call or the source may
+// take at once.
 absl::StatusOr<std::optional<int64_t>> Feed::SendDue(int64_t now_ns) {
   for (size_t bytes = 0; link_ != nullptr;) {
     if (bytes >= kPollBytesMax) return 0;
     if (link_->queued_bytes() + pending_.size() >= settings_.queue_bytes_max) return kQueueFullNs;
     TS_ASSIGN_OR_RETURN(const FeedBatch* batch, source_->Next(now_ns));
-    if (batch == nullptr) break;
+    if (batch == nullptr) {
+      if (source_->next_due_ns() <= now_ns) return 0;  // It needs another call.
+      break;
+    }
     AppendMessage(*batch);
     bytes += batch->data.size();
     if (source_->next_due_ns() != kAlwaysDue) {

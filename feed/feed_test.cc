@@ -570,6 +570,46 @@ class BrokenSource final : public Source {
   FeedBatch batch_;
 };
 
+// A source that finds a row in every 16th call only.
+class SparseSource final : public Source {
+ public:
+  static constexpr int64_t kRows = 50;
+  void Start(int64_t) override {}
+  absl::StatusOr<const FeedBatch*> Next(int64_t) override {
+    if (row_ == kRows || ++calls_ % 16 != 0) return nullptr;
+    batch_ = {"quote", row_++, 1, 0, data_.span()};
+    return &batch_;
+  }
+  int64_t next_due_ns() const override { return row_ == kRows ? kNeverDue : kAlwaysDue; }
+  absl::Status Rewind(const NameMap<int64_t>& done) override {
+    row_ = done.find("quote")->second;
+    return absl::OkStatus();
+  }
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override { return "sparse"; }
+
+ private:
+  std::vector<std::string> tables_{"quote"};
+  int64_t row_ = 0, calls_ = 0;
+  ByteBuffer data_ = [] {
+    ByteBuffer data;
+    wire::Encode(Value::List({Value::Long(1)}), data);
+    return data;
+  }();
+  FeedBatch batch_;
+};
+
+// Goal: due rows do not wait for the next batch because the source needs another call.
+// Method: batches of a minute, and a source that needs 16 calls for a row.
+TEST_F(FeedTest, CallsASourceAgainThatIsStillDue) {
+  Feed feed({.name = "me", .batch_ns = 60 * kNsPerSecond}, std::make_unique<SparseSource>());
+  feed.Start(0);
+  feed.OnConnected(&tickerplant_, 0);
+  Run(feed, 5 * kNsPerSecond);
+  EXPECT_EQ(feed.state(), FeedState::kDone);
+  EXPECT_EQ(tickerplant_.logged["quote"].size(), static_cast<size_t>(SparseSource::kRows));
+}
+
 TEST_F(FeedTest, AsksToWaitForSlowSubscribersIfItsSourceHasNoPace) {
   Feed unpaced({.name = "me", .window_rows = 1000}, std::make_unique<BrokenSource>());
   unpaced.Start(0);

@@ -45,9 +45,10 @@ class Source {
   virtual void Start(int64_t now_ns) = 0;
 
   // Returns the next rows in order that are due at `now_ns`, at most batch_rows of one table;
-  // nullptr if none is due yet, or at the end of the source. An error (a damaged archive, with
-  // file, place, found and expected) ends the source, after the rows before that place were
-  // returned.
+  // nullptr if none is due yet, or at the end of the source. Also nullptr if finding the next row
+  // would keep the loop: then next_due_ns() is not after `now_ns`, and the next call continues. An
+  // error (a damaged archive, with file, place, found and expected) ends the source, after the rows
+  // before that place were returned.
   virtual absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) = 0;
 
   // Returns when the next row is (or was) due; kAlwaysDue if the source has no pace; kNeverDue at
