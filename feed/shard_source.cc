@@ -13,8 +13,6 @@
 namespace tickstack::feed {
 namespace {
 
-// Rows of a shard between two places that are remembered: reading them again takes 10 ms.
-constexpr int64_t kPlaceRows = 100'000;
 // Batches without rows of the shard that one call reads: more would keep the loop.
 constexpr int kFruitlessMax = 16;
 // A rewind reads rows before they are due. This much of the source's time at once gives batches
@@ -72,13 +70,14 @@ void AppendRows(const ColumnView& column, std::span<const size_t> chosen, ByteBu
 }  // namespace
 
 ShardSource::ShardSource(std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map,
-                         size_t shard)
-    : source_(std::move(source)), cache_(std::move(map)), shard_(shard) {}
+                         size_t shard, ShardSourceLimits limits)
+    : source_(std::move(source)), cache_(std::move(map)), shard_(shard), limits_(limits) {}
 
 absl::StatusOr<std::unique_ptr<ShardSource>> ShardSource::Create(
     std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map, size_t shard,
-    const std::vector<Schema>& schemas) {
-  std::unique_ptr<ShardSource> made(new ShardSource(std::move(source), std::move(map), shard));
+    const std::vector<Schema>& schemas, ShardSourceLimits limits) {
+  std::unique_ptr<ShardSource> made(
+      new ShardSource(std::move(source), std::move(map), shard, limits));
   for (const std::string& name : made->source_->tables()) {
     const auto schema = std::ranges::find(schemas, name, &Schema::table);
     if (schema == schemas.end()) {
@@ -134,13 +133,31 @@ absl::StatusOr<ShardSource::Table*> ShardSource::Choose(const FeedBatch& batch) 
   }
   table.source_row = std::max(table.source_row, batch.first_row + batch.rows);
   table.shard_row += static_cast<int64_t>(chosen_.size());
-  if (table.shard_row >= table.passed.back().second + kPlaceRows) {
+  if (table.shard_row >= table.passed.back().second + limits_.place_rows) {
     table.passed.emplace_back(table.source_row, table.shard_row);
   }
   return &table;
 }
 
+void ShardSource::Start(int64_t now_ns) {
+  now_ns_ = now_ns;
+  start_waits_ = seeks_;
+  if (start_waits_) return;
+  start_ns_ = now_ns;
+  source_->Start(now_ns);
+}
+
+int64_t ShardSource::next_due_ns() const {
+  const int64_t due_ns = source_->next_due_ns();
+  const bool is_at_place = !seeks_ && !start_waits_;
+  return is_at_place || due_ns == kAlwaysDue || due_ns == kNeverDue ? due_ns : now_ns_;
+}
+
 absl::StatusOr<const FeedBatch*> ShardSource::Next(int64_t now_ns) {
+  now_ns_ = now_ns;
+  if (seeks_) TS_RETURN_IF_ERROR(Seek());
+  if (seeks_) return nullptr;
+  if (start_waits_) Start(now_ns);
   for (int i = 0; i < kFruitlessMax; ++i) {
     TS_ASSIGN_OR_RETURN(const FeedBatch* const batch, source_->Next(now_ns));
     if (batch == nullptr) return nullptr;
@@ -168,44 +185,52 @@ absl::Status ShardSource::RewindSource(const NameMap<int64_t>& rows) {
 }
 
 absl::Status ShardSource::Rewind(const NameMap<int64_t>& rows_done) {
-  NameMap<int64_t> place;
-  TS_RETURN_IF_ERROR(FindPlace(rows_done, &place));
-  for (auto& [name, table] : tables_) table.shard_row = RowsOf(rows_done, name);
-  return RewindSource(place);
-}
-
-// Finds the rows of the source before which the shard has `rows_done`, by reading it.
-absl::Status ShardSource::FindPlace(const NameMap<int64_t>& rows_done, NameMap<int64_t>* place) {
-  size_t missing = 0;
+  rows_done_ = rows_done;
+  place_.clear();
   NameMap<int64_t> from;
   for (auto& [name, table] : tables_) {
     const int64_t done = RowsOf(rows_done, name);
     const auto next =
         std::ranges::upper_bound(table.passed, done, {}, &std::pair<int64_t, int64_t>::second);
     std::tie(from[name], table.shard_row) = *std::prev(next);
-    if (table.shard_row == done) {
-      (*place)[name] = from[name];
-    } else {
-      ++missing;
-    }
+    if (table.shard_row == done) place_[name] = from[name];
   }
+  seeks_ = true;
   TS_RETURN_IF_ERROR(RewindSource(from));
-  while (missing > 0 && source_->next_due_ns() != kNeverDue) {
+  return Seek();
+}
+
+// Reads the source to find the rows before which the shard has rows_done_, at most seek_rows rows.
+absl::Status ShardSource::Seek() {
+  for (int64_t rows = 0; seeks_ && rows < limits_.seek_rows;) {
     const int64_t due_ns = source_->next_due_ns();
-    TS_ASSIGN_OR_RETURN(const FeedBatch* const batch,
-                        source_->Next(due_ns == kAlwaysDue ? 0 : due_ns + kReadAheadNs));
-    if (batch == nullptr) break;
+    if (place_.size() == tables_.size() || due_ns == kNeverDue) return EndSeek();
+    // Rows before the one with which the source was started were due before that.
+    const int64_t until_ns = due_ns == kAlwaysDue ? 0 : std::max(due_ns, start_ns_) + kReadAheadNs;
+    TS_ASSIGN_OR_RETURN(const FeedBatch* const batch, source_->Next(until_ns));
+    ++rows;
+    if (batch == nullptr) {
+      if (source_->next_due_ns() > until_ns) continue;
+      // Not a place: the rows that follow would be sent again under numbers that the shard lacks.
+      return absl::InternalError("shards: the source returns no rows, but is not at its end");
+    }
+    rows += batch->rows;
     TS_ASSIGN_OR_RETURN(const Table* const table, Choose(*batch));
-    const int64_t done = RowsOf(rows_done, batch->table);
-    if (place->contains(batch->table) || table->shard_row < done) continue;
+    const int64_t done = RowsOf(rows_done_, batch->table);
+    if (place_.contains(batch->table) || table->shard_row < done) continue;
     const int64_t before = table->shard_row - static_cast<int64_t>(chosen_.size());
     const size_t last = chosen_[static_cast<size_t>(done - before - 1)];
-    (*place)[batch->table] = batch->first_row + static_cast<int64_t>(last) + 1;
-    --missing;
+    place_[batch->table] = batch->first_row + static_cast<int64_t>(last) + 1;
   }
-  // The source may have fewer rows: then all are done.
-  for (const auto& [name, table] : tables_) place->try_emplace(name, table.source_row);
   return absl::OkStatus();
+}
+
+absl::Status ShardSource::EndSeek() {
+  // The source may have fewer rows: then all are done.
+  for (const auto& [name, table] : tables_) place_.try_emplace(name, table.source_row);
+  for (auto& [name, table] : tables_) table.shard_row = RowsOf(rows_done_, name);
+  seeks_ = false;
+  return RewindSource(place_);
 }
 
 }  // namespace tickstack::feed

@@ -8,7 +8,8 @@
 //
 // The numbers depend on the source and the map only, so a feed resumes exactly as with a source of
 // its own. A rewind reads the source up to the place: from a place that was passed before, or from
-// the beginning after a restart of the process.
+// the beginning after a restart of the process. Late in a day that takes a minute, so it is done in
+// slices: Next returns nullptr, and the source is due, until the place is found.
 
 #include <cstdint>
 #include <memory>
@@ -23,19 +24,28 @@
 
 namespace tickstack::feed {
 
+struct ShardSourceLimits {
+  int64_t place_rows = 100'000;  // Rows of a shard between two places that are remembered.
+  int64_t seek_rows = 200'000;   // Rows that one call reads to find a place: some 15 ms.
+};
+
 class ShardSource final : public Source {
  public:
   // `schemas` are those of the source's tables. kInvalidArgument if a table has none.
   static absl::StatusOr<std::unique_ptr<ShardSource>> Create(std::unique_ptr<Source> source,
                                                              std::shared_ptr<const ShardMap> map,
                                                              size_t shard,
-                                                             const std::vector<Schema>& schemas);
+                                                             const std::vector<Schema>& schemas,
+                                                             ShardSourceLimits limits = {});
 
-  void Start(int64_t now_ns) override { source_->Start(now_ns); }
+  // While the place is not found, the next row becomes due when it is.
+  void Start(int64_t now_ns) override;
   // Cost: that of the source's rows, of all shards, and about 60 ns per row to choose and copy.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
-  int64_t next_due_ns() const override { return source_->next_due_ns(); }
-  // Cost: that of Next for the rows since the nearest place that was passed before.
+  int64_t next_due_ns() const override;
+  // Reads `seek_rows` rows; Next reads the rest. Cost: that of Next for the rows since the nearest
+  // place that was passed before. A source that cannot be rewound in O(1), such as a log, is also
+  // read from its beginning, twice.
   absl::Status Rewind(const NameMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return source_->tables(); }
   std::string Describe() const override;
@@ -50,14 +60,23 @@ class ShardSource final : public Source {
     std::vector<std::pair<int64_t, int64_t>> passed = {{0, 0}};
   };
 
-  ShardSource(std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map, size_t shard);
+  ShardSource(std::unique_ptr<Source> source, std::shared_ptr<const ShardMap> map, size_t shard,
+              ShardSourceLimits limits);
   absl::StatusOr<Table*> Choose(const FeedBatch& batch);
-  absl::Status FindPlace(const NameMap<int64_t>& rows_done, NameMap<int64_t>* place);
+  absl::Status Seek();
+  absl::Status EndSeek();
   absl::Status RewindSource(const NameMap<int64_t>& rows);
 
   std::unique_ptr<Source> source_;
   ShardCache cache_;
   const size_t shard_;
+  const ShardSourceLimits limits_;
+  int64_t start_ns_ = 0;        // When the source was started.
+  int64_t now_ns_ = 0;          // Of the last call.
+  bool start_waits_ = false;    // The source is started when the place is found.
+  bool seeks_ = false;          // The place is not found yet.
+  NameMap<int64_t> rows_done_;  // By table: the shard's rows before the place.
+  NameMap<int64_t> place_;      // By table, as far as it is found: the source's rows before it.
   NameMap<Table> tables_;
   wire::UpdDecoder decoder_;
   wire::RowsView rows_;         // The batch that Choose was called for.

@@ -31,8 +31,9 @@ std::shared_ptr<const ShardMap> Map() {
   return map;
 }
 
-std::unique_ptr<ShardSource> OpenShard(const SimOptions& options, size_t shard) {
-  auto source = ShardSource::Create(*options.Open(), Map(), shard, DefaultSchemas());
+std::unique_ptr<ShardSource> OpenShard(const SimOptions& options, size_t shard,
+                                       ShardSourceLimits limits = {}) {
+  auto source = ShardSource::Create(*options.Open(), Map(), shard, DefaultSchemas(), limits);
   EXPECT_TRUE(source.ok()) << source.status();
   return *std::move(source);
 }
@@ -86,7 +87,9 @@ TEST(ShardSource, ContinuesExactlyAfterARewind) {
   StartAt(*whole, {});
   const RowsByTable all = AllRows(*whole);
   std::mt19937_64 random(1);
-  const std::unique_ptr<ShardSource> again = OpenShard(OptionsOf(100'000, 70), 1);
+  // Remembers many places, and needs several calls to find one.
+  const std::unique_ptr<ShardSource> again =
+      OpenShard(OptionsOf(100'000, 70), 1, {.place_rows = 100, .seek_rows = 60});
   StartAt(*again, {});
   for (int i = 0; i < 50; ++i) {
     SCOPED_TRACE(i);
@@ -133,6 +136,33 @@ TEST(ShardSource, ContinuesExactlyAfterItWasStartedLate) {
     while (late->next_due_ns() != kNeverDue) ASSERT_TRUE(Drain(*late, kLater, rows).ok());
     ExpectSameRows(rows, all, /*times=*/false);
   }
+}
+
+// Goal: finding the place does not keep the loop, and the pace begins when the place is found.
+// Method: counts the calls that return nothing although the source is due.
+TEST(ShardSource, FindsItsPlaceInSlices) {
+  constexpr int64_t kStartNs = int64_t{1} << 40;
+  const std::unique_ptr<ShardSource> whole = OpenShard(OptionsOf(1'000, 50), 1);
+  StartAt(*whole, {});
+  const RowsByTable all = AllRows(*whole);
+  RowsByTable rows;
+  for (const auto& [table, texts] : all) {
+    rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(texts.size() / 2));
+  }
+  const NameMap<int64_t> half = Counts(rows);
+  const std::unique_ptr<ShardSource> late = OpenShard(OptionsOf(1'000, 50), 1, {.seek_rows = 200});
+  ASSERT_TRUE(late->Rewind(half).ok());
+  late->Start(kStartNs);
+  int64_t now_ns = kStartNs, calls = 0;
+  for (; late->next_due_ns() <= now_ns && Counts(rows) == half; ++calls, ++now_ns) {
+    ASSERT_TRUE(Drain(*late, now_ns, rows, /*batches=*/1).ok());
+  }
+  EXPECT_GT(calls, 5);
+  EXPECT_LT(calls, 30);
+  EXPECT_GT(late->next_due_ns(), kStartNs);
+  EXPECT_LT(late->next_due_ns(), kStartNs + 10'000'000);
+  while (late->next_due_ns() != kNeverDue) ASSERT_TRUE(Drain(*late, kLater, rows).ok());
+  ExpectSameRows(rows, all, /*times=*/false);
 }
 
 // A source of one batch, which is due at once.
