@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.h"
+#include "table/shard_id.h"
 
 namespace tickstack {
 namespace {
@@ -93,6 +94,30 @@ TEST(ShardColumnOf, IsSymOrTheFirstSymbolColumn) {
   EXPECT_EQ(column("time p, a s, sym s"), 2);
   EXPECT_EQ(column("time p, sym j, b s, c s"), 2);
   EXPECT_EQ(column("time p, price f"), -1);
+}
+
+TEST(ShardId, IsAnsweredAndParsed) {
+  const ShardMap map = *ShardMap::Create({"a", "b"}, {{"SPY", "b"}});
+  const ShardId id = IdOf(&map, 1);
+  EXPECT_EQ(id.shard, "b");
+  EXPECT_EQ(ParseShardId(AnswerOf(id)), id);
+  EXPECT_EQ(ParseShardId(AnswerOf({})), ShardId());
+  EXPECT_EQ(ParseShardId(Value::Symbol("b")), std::nullopt);
+  EXPECT_EQ(IdOf(nullptr, 0), ShardId());
+  EXPECT_EQ(Describe(id), "shard b of the map " + DigestText(&map));
+}
+
+TEST(ShardId, ANameHasTheMapOfItsRows) {
+  const std::string name = NameUnderMap("feed@sim.1", "0123456789abcdef");
+  EXPECT_EQ(name, "feed@sim.1.shards-0123456789abcdef");
+  EXPECT_EQ(SplitName(name).name, "feed@sim.1");
+  EXPECT_EQ(SplitName(name).map, "0123456789abcdef");
+  EXPECT_EQ(NameUnderMap("feed@sim.1", ""), "feed@sim.1");
+  for (const std::string_view plain :
+       {"", "f", "feed@sim.0123456789abcdef", "feed.shards-0123456789abcdeF", ".shards-01"}) {
+    EXPECT_EQ(SplitName(plain).name, plain);
+    EXPECT_EQ(SplitName(plain).map, "");
+  }
 }
 
 }  // namespace

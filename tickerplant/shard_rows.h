@@ -15,6 +15,7 @@
 #include "table/batch.h"
 #include "table/schema.h"
 #include "table/shard_map.h"
+#include "wire/tplog_totals.h"
 
 namespace tickstack::tickerplant {
 
@@ -22,6 +23,8 @@ namespace tickstack::tickerplant {
 struct ShardOptions {
   std::shared_ptr<const ShardMap> map;  // nullptr: the stack has no shards.
   size_t index = 0;                     // Of map->shards().
+  // By feed: rows in logs that the stack has left behind, with other shards or without any.
+  NameMap<wire::TableRows> left_rows = {};
 };
 
 class ShardRows {

@@ -110,7 +110,8 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
                                       .publish_bytes = options_.publish_bytes}),
       catch_up_(options_.schemas, /*keep_order=*/!options_.batch, clock),
       rows_logged_(options_.schemas.size()),
-      activity_(options_.schemas.size()) {
+      activity_(options_.schemas.size()),
+      shard_id_(IdOf(options_.shard.map.get(), options_.shard.index)) {
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
@@ -173,6 +174,25 @@ std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
 
 std::vector<int64_t> Tickerplant::LoggedFeedRows(std::string_view feed) const {
   return RowsByTable(log_->totals().feed_rows, feed);
+}
+
+std::optional<Tickerplant::EarlierRows> Tickerplant::FindEarlierRows(std::string_view feed) const {
+  const auto rows_of = [](const wire::TableRows& tables) {
+    uint64_t sum = 0;
+    for (const auto& [table, rows] : tables) sum += rows;
+    return sum;
+  };
+  const NameMap<wire::TableRows>& logged = log_->totals().feed_rows;
+  const auto own = logged.find(feed);
+  if (own != logged.end() && rows_of(own->second) > 0) return std::nullopt;
+  const std::string_view source = SplitName(feed).name;
+  for (const auto* const names : {&logged, &options_.shard.left_rows}) {
+    for (const auto& [name, tables] : *names) {
+      const uint64_t rows = rows_of(tables);
+      if (name != feed && rows > 0 && SplitName(name).name == source) return EarlierRows{name, rows};
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<int64_t> Tickerplant::RowsByTable(const NameMap<wire::TableRows>& feeds,

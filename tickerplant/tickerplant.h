@@ -26,6 +26,7 @@
 #include "base/name_map.h"
 #include "base/time.h"
 #include "table/schema.h"
+#include "table/shard_id.h"
 #include "tickerplant/activity.h"
 #include "tickerplant/catch_up.h"
 #include "tickerplant/commit_gate.h"
@@ -216,6 +217,14 @@ class Tickerplant {
   // Returns the logged and staged rows of a feed that numbers them, by table in schema order.
   std::vector<int64_t> FeedRows(std::string_view feed) const;
   std::vector<int64_t> LoggedFeedRows(std::string_view feed) const;  // Logged rows only.
+  // Rows of the same source that are logged under another map of shards, or without one, here or in
+  // a log that this stack has left behind; nullopt if there are none, or `feed` has rows itself.
+  struct EarlierRows {
+    std::string name;
+    uint64_t rows = 0;
+  };
+  std::optional<EarlierRows> FindEarlierRows(std::string_view feed) const;
+  const ShardId& shard_id() const { return shard_id_; }
   int FindTable(std::string_view table) const;                       // -1: there is none.
 
  private:
@@ -261,6 +270,7 @@ class Tickerplant {
   EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
+  const ShardId shard_id_;
   std::optional<ShardRows> shard_rows_;  // nullopt: the stack has no shards.
   size_t last_table_ = 0;                // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;

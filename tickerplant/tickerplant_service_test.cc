@@ -42,7 +42,8 @@ constexpr int64_t kNowNs = 9'500 * kNsPerDay + 15 * 3600 * kNsPerSecond;  // In 
 class TickerplantServiceTest : public testing::Test {
  protected:
   // `live_queue_bytes`: TickerplantOptions.
-  explicit TickerplantServiceTest(size_t live_queue_bytes = size_t{1} << 20)
+  explicit TickerplantServiceTest(size_t live_queue_bytes = size_t{1} << 20,
+                                  ShardOptions shard = {})
       : directory_(std::filesystem::temp_directory_path() /
                    ("tickerplant_service_test." + std::to_string(::getpid()) + "." +
                     testing::UnitTest::GetInstance()->current_test_info()->name())) {
@@ -52,6 +53,7 @@ class TickerplantServiceTest : public testing::Test {
     options.schemas = DefaultSchemas();
     options.log_directory = directory_;
     options.live_queue_bytes = live_queue_bytes;
+    options.shard = std::move(shard);
     auto plant = Tickerplant::Open(options, *DayClock::Create("UTC", 0, DaysFromCivil(2020, 3, 9)),
                                    &loop_.clock());
     EXPECT_TRUE(plant.ok()) << plant.status();
@@ -275,6 +277,52 @@ TEST_F(TickerplantServiceTest, TellsAFeedHowFarItIsAndOfAGap) {
   EXPECT_EQ(peer.messages[0].items()[0], Value::Symbol(".u.err"));
   EXPECT_THAT(std::string(peer.messages[0].items()[1].text()),
               HasSubstr("gap: feed f sends row 7 of trade, expected 2"));
+}
+
+// The tickerplant of the only shard of a map, so that it takes all symbols.
+class ShardServiceTest : public TickerplantServiceTest {
+ protected:
+  ShardServiceTest()
+      : TickerplantServiceTest(
+            size_t{1} << 20,
+            {std::make_shared<const ShardMap>(*ShardMap::Create({"b"}, {})), 0, {}}) {}
+
+  absl::Status Claim(wire::Connection& connection, const std::string& name, SymbolVector how = {}) {
+    std::vector<Value> call{Value::String(".u.feed"), Value::Symbol(name), Value::Symbol("one")};
+    if (!how.empty()) call.push_back(Value::Symbols(std::move(how)));
+    return Ask(connection, Value::List(std::move(call))).status();
+  }
+  static Value Updn(const std::string& name) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol(name), Value::Long(0),
+                        Value::Symbol("trade"), Trade("A")});
+  }
+  const std::string map_ = service_->tickerplant().shard_id().map;
+  Peer peer_;
+};
+
+TEST_F(ShardServiceTest, SaysWhichShardItIs) {
+  wire::Connection& connection = Connect(peer_);
+  EXPECT_EQ(*Ask(connection, ".u.shard[]"), AnswerOf({"b", map_}));
+}
+
+// Goal: a source whose rows are logged under another map is not sent again by itself.
+TEST_F(ShardServiceTest, RefusesASourceThatAnotherMapHasRowsOf) {
+  wire::Connection& connection = Connect(peer_);
+  const std::string other = NameUnderMap("f", "0123456789abcdef"), own = NameUnderMap("f", map_);
+  EXPECT_THAT(std::string(Message(Claim(connection, other))),
+              HasSubstr("shard: feed f has rows of the map 0123456789abcdef, this tickerplant is "
+                        "shard b of the map " +
+                        map_));
+  EXPECT_TRUE(Claim(connection, own).ok());
+  ASSERT_TRUE(Ask(connection, Updn(other)).ok());
+  EXPECT_THAT(std::string(Message(Claim(connection, own))),
+              HasSubstr("again: 1 rows of f are logged as " + other));
+  EXPECT_THAT(std::string(Message(Claim(connection, "f"))), HasSubstr("again: 1 rows of f"));
+  EXPECT_TRUE(Claim(connection, "g").ok());
+  EXPECT_TRUE(Claim(connection, own, {"again"}).ok());
+  EXPECT_TRUE(Claim(connection, own, {"takeover", "again"}).ok());
+  ASSERT_TRUE(Ask(connection, Updn(own)).ok());
+  EXPECT_TRUE(Claim(connection, own).ok());  // It has begun, so it goes on.
 }
 
 // Goal: two feeds under one name do not use each other's row numbers. Method: the second one sends

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/logging.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "tickerplant/connection_outlet.h"
 #include "wire/codec.h"
@@ -35,6 +36,26 @@ std::optional<std::string> InstanceOf(const Value& value) {
     text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
   }
   return text;
+}
+
+// How a feed claims its name.
+struct ClaimHow {
+  bool takeover = false;
+  bool again = false;
+};
+
+// Reads the third item of `.u.feed`: a symbol or several. nullopt for anything else.
+std::optional<ClaimHow> HowOf(std::span<const Value> args) {
+  ClaimHow how;
+  if (args.size() < 3) return how;
+  const bool is_one = IsName(args[2]);
+  if (!is_one && !args[2].is(Type::kSymbol)) return std::nullopt;
+  for (size_t i = 0; i < (is_one ? 1 : args[2].symbols().size()); ++i) {
+    const std::string_view word = is_one ? args[2].symbol() : args[2].symbols()[i];
+    if (word != protocol::kTakeover && word != protocol::kAgain) return std::nullopt;
+    (word == protocol::kTakeover ? how.takeover : how.again) = true;
+  }
+  return how;
 }
 
 // Returns the symbols of a subscription; an empty set means all.
@@ -95,6 +116,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kActivity, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ActivityOfToday},
     {protocol::kUpstream, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::UpstreamStats},
     {protocol::kReplica, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ReplicaStats},
+    {protocol::kShard, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Shard},
     {protocol::kAlive, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::SayAlive},
     {protocol::kReplicate, "[name;epoch;date;seqs;digests]", 5, 5, kResult, kAdminister, nullptr,
      &Verbs::Replicate},
@@ -223,22 +245,25 @@ absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscripti
 }
 
 // `.u.feed[name]` asks how many rows are logged under a name; `.u.feed[name;instance]` also
-// claims the name for the sender, and `.u.feed[name;instance;`takeover]` does so whoever owns it.
+// claims the name for the sender. As a third item, `takeover does so whoever owns it, and `again
+// although rows of the source are logged under another map of shards; a list has both.
 absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
-  const bool takeover = args.size() == 3;
+  const std::optional<ClaimHow> how = HowOf(args);
   const std::optional<std::string> instance =
       args.size() > 1 ? InstanceOf(args[1]) : std::optional<std::string>("");
   if (!IsName(args[0]) || !instance) {
     return absl::InvalidArgumentError(
         "type: .u.feed[name;instance] takes a symbol, and to claim the name a symbol or a guid");
   }
-  if (takeover && !IsName(args[2], protocol::kTakeover)) {
-    return absl::InvalidArgumentError("type: .u.feed[name;instance;how]: how is `takeover");
+  if (!how) {
+    return absl::InvalidArgumentError(
+        "type: .u.feed[name;instance;how]: how is `takeover, `again or both");
   }
   const std::string_view name = args[0].symbol();
   if (args.size() > 1) {
     TS_RETURN_IF_ERROR(MayTakeFrom(name));
-    TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, takeover));
+    TS_RETURN_IF_ERROR(HasRowsOfThisMap(name, how->again));
+    TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, how->takeover));
   }
   // The answer is an acknowledgement, so it excludes rows that a full disk keeps out of the log.
   service_.CommitStaged();
@@ -247,6 +272,26 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+}
+
+// Refuses a name of another map of shards, and a source whose rows are logged under another map:
+// row n is another row under another map, so this feed would send all of them again.
+absl::Status TickerplantService::Verbs::HasRowsOfThisMap(std::string_view feed, bool again) {
+  const ShardId& own = plant().shard_id();
+  const NumberedRows of = SplitName(feed);
+  if (!of.map.empty() && of.map != own.map) {
+    return FailedPrecondition(
+        "shard: feed {} has rows of the map {}, this tickerplant is {}: stop the stack, and start "
+        "it with one map",
+        Printable(of.name), of.map, Describe(own));
+  }
+  if (again) return absl::OkStatus();
+  const std::optional<Tickerplant::EarlierRows> earlier = plant().FindEarlierRows(feed);
+  if (!earlier) return absl::OkStatus();
+  return FailedPrecondition(
+      "again: {} rows of {} are logged as {}, under another map of shards: this feed would send "
+      "them again. Finish the source with the map of then, or start the feed with --again",
+      earlier->rows, Printable(of.name), Printable(earlier->name));
 }
 
 // A name that another user owns is taken over only with the right to administer, also by a claim

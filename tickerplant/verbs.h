@@ -84,13 +84,14 @@ class TickerplantService::Verbs final : public query::Environment {
     std::string_view name;
     Value (Verbs::*get)();
   };
-  static const Verb kVerbs[23];
+  static const Verb kVerbs[24];
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
   absl::Status CheckRight(const Verb& verb) const;
   bool MaySee(std::string_view value) const;
   absl::Status MayTakeFrom(std::string_view feed) const;
+  absl::Status HasRowsOfThisMap(std::string_view feed, bool again);
 
   // Verbs.
   absl::StatusOr<Value> Stage(const Verb& verb, Args args);
@@ -110,6 +111,7 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> Stats(Args) { return service_.Stats(); }
   absl::StatusOr<Value> UpstreamStats(Args) { return service_.UpstreamStats(); }
   absl::StatusOr<Value> ReplicaStats(Args) { return service_.ReplicaStats(); }
+  absl::StatusOr<Value> Shard(Args) { return AnswerOf(plant().shard_id()); }
   absl::StatusOr<Value> SayAlive(Args);
   absl::StatusOr<Value> Replicate(Args args);
   absl::StatusOr<Value> ReplicaAcked(Args args);

@@ -23,6 +23,7 @@ inline constexpr std::string_view kRefused = ".u.err";
 inline constexpr std::string_view kFeed = ".u.feed";
 inline constexpr std::string_view kFeeds = ".u.feeds";
 inline constexpr std::string_view kTakeover = "takeover";
+inline constexpr std::string_view kAgain = "again";
 inline constexpr std::string_view kWindow = ".u.window";
 
 // Subscriptions, and the log that they begin with.
@@ -54,7 +55,7 @@ inline constexpr std::string_view kReplicaNextDay = ".u.nextday";
 inline constexpr std::string_view kAlive = ".u.alive";
 inline constexpr int64_t kAliveEveryMs = 250;
 
-// Values and functions that describe the tickerplant. All but the last four are kdb+tick's.
+// Values and functions that describe the tickerplant. All but the last five are kdb+tick's.
 inline constexpr std::string_view kPublishedCount = ".u.i";
 inline constexpr std::string_view kLoggedCount = ".u.j";
 inline constexpr std::string_view kLogPath = ".u.L";
@@ -66,6 +67,8 @@ inline constexpr std::string_view kStats = ".u.stats";
 inline constexpr std::string_view kActivity = ".u.activity";
 inline constexpr std::string_view kUpstream = ".u.upstream";
 inline constexpr std::string_view kReplica = ".u.replica";
+// Which shard a tickerplant or an rdb is (table/shard_id.h).
+inline constexpr std::string_view kShard = ".u.shard";
 
 // True if `verb` publishes rows to a subscriber.
 constexpr bool IsUpd(std::string_view verb) { return verb == kUpd || verb == kFeedUpd; }
