@@ -28,6 +28,7 @@ absl::Status ReadFeed(const ConfigTable& /*root*/, const ConfigTable& table, Sta
       table.Read("window_rows", &options.window_rows, int64_t{0}, int64_t{1'000'000'000'000}));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("start", &options.start));
+  TS_RETURN_IF_ERROR(table.Read("again", &options.again));
   return table.Read("exit_when_done", &options.exit_when_done);
 }
 
@@ -83,6 +84,8 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
                    "Exit once the tickerplant has logged every row");
   command.add_flag("--take-over", options.take_over,
                    "Take the feed's name from a running feed, which then fails");
+  command.add_flag("--again", options.again,
+                   "Send the source although rows of it are logged under another map of shards");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   return set_source;
 }

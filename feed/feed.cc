@@ -1,6 +1,7 @@
 #include "feed/feed.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -19,6 +20,8 @@ namespace {
 
 // The beginnings of the tickerplant's refusals: another feed has the name, or has taken it over.
 constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
+// Those that do not pass: another map of shards, or a source that another map has rows of.
+constexpr std::string_view kShardWord = "shard:", kAgainWord = "again:";
 constexpr size_t kChunkBytes = size_t{256} << 10;  // Passed to the link at once: fits the cache.
 
 Value RowsDict(const NameMap<int64_t>& rows, const std::vector<std::string>& tables) {
@@ -78,7 +81,10 @@ std::string_view NameOf(FeedState state) {
 }
 
 Feed::Feed(FeedSettings settings, std::unique_ptr<Source> source)
-    : settings_(std::move(settings)), source_(std::move(source)), take_over_(settings_.take_over) {
+    : settings_(std::move(settings)),
+      source_(std::move(source)),
+      take_over_(settings_.take_over),
+      admitted_(!settings_.waits_for_others) {
   for (const std::string& table : source_->tables()) {
     rows_sent_[table] = rows_asked_[table] = rows_logged_[table] = 0;
   }
@@ -125,7 +131,11 @@ void Feed::AskRows(int64_t now_ns) {
     const bool claims = state_ == FeedState::kAsking || state_ == FeedState::kHeld;
     if (claims && !settings_.instance.empty()) {
       call.push_back(Value::Symbol(settings_.instance));
-      if (take_over_) call.push_back(Value::Symbol(protocol::kTakeover));
+      SymbolVector how;
+      if (take_over_) how.push_back(protocol::kTakeover);
+      if (settings_.again) how.push_back(protocol::kAgain);
+      if (how.size() == 1) call.push_back(Value::Symbol(how[0]));
+      if (how.size() > 1) call.push_back(Value::Symbols(std::move(how)));
     }
     link_->Ask(Value::List(std::move(call)));
   } else {
@@ -150,9 +160,12 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
         "tickerplant does not know .u.feed: publishing by .u.upd, a broken connection may lose "
         "rows");
     numbered_ = false;
+    granted_ = true;
     return Resume(rows_sent_, now_ns);
   }
-  if (Message(answer.status()).starts_with(kHeldWord)) return OnHeld(answer.status(), now_ns);
+  const std::string_view why = Message(answer.status());
+  if (why.starts_with(kHeldWord)) return OnHeld(answer.status(), now_ns);
+  if (why.starts_with(kShardWord) || why.starts_with(kAgainWord)) return Fail(answer.status());
   static LogLimit limit;
   if (limit.Pass(now_ns)) LogError(".u.feed refused error={}", Message(answer.status()));
   ask_ns_ = now_ns + kReceiptNs;
@@ -194,10 +207,29 @@ void Feed::OnRows(const Value& answer, int64_t now_ns) {
     rows_logged_ = *logged;
     progress_ns_ = now_ns;
     resends_ = 0;
+    granted_ = true;
+    const bool has_rows = std::ranges::any_of(
+        rows_logged_, [](const auto& rows) { return rows.second > 0; });
+    if (!admitted_ && !has_rows) return WaitForOthers(now_ns);
     Resume(*logged, now_ns);
     return AskForWindow();
   }
   CheckReceipt(*std::move(logged), now_ns);
+}
+
+// Another shard has not answered yet, and may refuse the source.
+void Feed::WaitForOthers(int64_t now_ns) {
+  state_ = FeedState::kAsking;
+  ask_ns_ = now_ns + kReceiptNs;
+  static LogLimit limit(10 * kNsPerSecond);
+  if (limit.Pass(now_ns)) {
+    LogInfo("waits for the claims of the other shards name={}", settings_.name);
+  }
+}
+
+void Feed::Admit(int64_t now_ns) {
+  if (std::exchange(admitted_, true)) return;
+  if (state_ == FeedState::kAsking) ask_ns_ = now_ns;
 }
 
 void Feed::Resume(const NameMap<int64_t>& logged, int64_t now_ns) {

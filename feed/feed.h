@@ -11,7 +11,12 @@
 // send under one name at the same time. The first request on each connection therefore claims the
 // name (`.u.feed[name;instance]`). While another feed owns it, the state is `held`: the feed
 // publishes nothing, and repeats the claim at intervals of up to kHeldNsMax. A feed whose name is
-// taken over by another one fails, and does not claim it again.
+// taken over by another one fails, and does not claim it again. So does a feed that the tickerplant
+// refuses because of its map of shards (`shard:`, `again:`).
+//
+// Several shards: the feed of one shard sends its first row only when all of them have answered
+// their claims (Admit), because each can refuse the source. A shard that has rows of this feed
+// already was admitted before.
 //
 // Exactly once: every message contains the feed's name (NumberedName) and the number of its first
 // row (`.u.updn[name;row;table;x]`), and the tickerplant drops rows that it has already logged. The
@@ -61,6 +66,10 @@ struct FeedSettings {
   // feed asks for its rows without claiming the name.
   std::string instance = {};
   bool take_over = false;  // True: the first claim of the name is a take-over.
+  // True: sends the source although rows of it are logged under another map of shards.
+  bool again = false;
+  // True: sends no first row before Admit is called.
+  bool waits_for_others = false;
   int64_t batch_ns = 0;    // Longest time that a due row may wait for others; 0 sends at once.
   size_t queue_bytes_max = size_t{8} << 20;
   // If the source has no pace, asks the tickerplant not to read this feed while a subscriber is
@@ -101,6 +110,9 @@ class Feed {
   bool finished() const { return state_ == FeedState::kDone || state_ == FeedState::kFailed; }
   const absl::Status& error() const { return error_; }  // Why it failed.
   bool taken_over() const { return taken_over_; }  // True if it failed because it lost its name.
+  // True if a claim was granted, so that the tickerplant has no objection to this source.
+  bool granted() const { return granted_; }
+  void Admit(int64_t now_ns);  // All shards have granted their claims.
   const Source& source() const { return *source_; }
   const NameMap<int64_t>& rows_sent() const { return rows_sent_; }
   const NameMap<int64_t>& rows_logged() const { return rows_logged_; }
@@ -128,6 +140,7 @@ class Feed {
   void OnRows(const Value& answer, int64_t now_ns);
   void OnHeld(const absl::Status& why, int64_t now_ns);
   void Resume(const NameMap<int64_t>& logged, int64_t now_ns);
+  void WaitForOthers(int64_t now_ns);
   void AskForWindow();
   void CheckReceipt(NameMap<int64_t> logged, int64_t now_ns);
   void SendAgain(int64_t now_ns);
@@ -148,6 +161,8 @@ class Feed {
   int64_t held_pause_ns_ = 0;  // Pause before the name is claimed again.
   bool take_over_;             // True: the next claim is a take-over.
   bool taken_over_ = false;
+  bool granted_ = false;   // A claim was granted.
+  bool admitted_ = false;  // It may send a first row.
 
   Link* link_ = nullptr;
   bool numbered_ = true;  // True if the tickerplant knows `.u.feed`.

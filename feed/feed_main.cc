@@ -16,6 +16,7 @@
 #include "feed/feed_service.h"
 #include "feed/shard_source.h"
 #include "serve/process_status.h"
+#include "table/shard_id.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -49,7 +50,7 @@ absl::StatusOr<std::vector<FeedTarget>> TargetsOf(const FeedOptions& options,
     return targets;
   }
   // With another map, row n of a shard is another row, so the rows have another name.
-  settings.name += fmt::format(".{:016x}", shards.map->digest());
+  settings.name = NameUnderMap(settings.name, DigestText(shards.map.get()));
   for (size_t i = 0; i < shards.map->size(); ++i) {
     TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(shards.tickerplants[i]));
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> all, options.source.chosen().Open());
@@ -68,6 +69,8 @@ absl::Status Run(FeedOptions options) {
   const FeedSettings settings = {.name = NumberedName(options.name, options.source.chosen()),
                                  .instance = DrawInstance(),
                                  .take_over = options.take_over,
+                                 .again = options.again,
+                                 .waits_for_others = options.shards.map != nullptr,
                                  .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),
                                  .queue_bytes_max = options.queue_bytes,
                                  .window_rows = options.window_rows};
@@ -103,7 +106,7 @@ absl::Status Run(FeedOptions options) {
       if (service.feed(i).taken_over()) return true;
       if (service.feed(i).finished()) ++finished;
     }
-    return options.exit_when_done && finished == service.feeds();
+    return options.exit_when_done && (finished == service.feeds() || service.refused());
   };
   loop.RunUntil(over, options.busy_poll);
   server->StopAccepting();

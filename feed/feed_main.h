@@ -32,6 +32,7 @@ struct FeedOptions {
   // True: takes the name over if another feed has it. Not available in a configuration, because
   // restarted feeds would take the name from each other.
   bool take_over = false;
+  bool again = false;           // FeedSettings::again.
   bool start = false;           // True: starts immediately; false: at `.feed.start[]`.
   bool exit_when_done = false;  // True: ends when every row of the source is logged.
   // Interval in ms at which due rows are sent; 0 sends each as soon as it is due, which at 48,000

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/logging.h"
 #include "base/status.h"
@@ -44,6 +45,7 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
       const auto now = alive.lock();
       if (now == nullptr || *now != connects || service_.stopped_) return;
       feed_->OnAnswer(answer, service_.clock_.NowNs());
+      service_.AdmitIfAllGranted();
       Pump();
     });
   }
@@ -143,6 +145,23 @@ void FeedService::Start() {
     sender->feed().Start(clock_.NowNs());
     sender->Pump();
   }
+}
+
+// A shard that refuses the source must do so before another one has rows of it.
+void FeedService::AdmitIfAllGranted() {
+  if (std::exchange(admitted_, true)) return;
+  admitted_ = std::ranges::all_of(senders_, [](const auto& each) { return each->feed().granted(); });
+  if (!admitted_) return;
+  for (const auto& sender : senders_) {
+    sender->feed().Admit(clock_.NowNs());
+    sender->Pump();
+  }
+}
+
+bool FeedService::refused() const {
+  return !admitted_ && std::ranges::any_of(senders_, [](const auto& each) {
+    return each->feed().state() == FeedState::kFailed;
+  });
 }
 
 void FeedService::StopPublishing(std::chrono::nanoseconds at_most) {

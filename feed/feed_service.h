@@ -39,6 +39,8 @@ class FeedService {
   void StopPublishing(std::chrono::nanoseconds at_most);
   bool connected() const;  // True if any tickerplant is connected.
   size_t feeds() const { return senders_.size(); }
+  // True if a shard has refused the source before all had granted it, so that others send nothing.
+  bool refused() const;
   const Feed& feed(size_t i = 0) const;
   // Returns the answer to `.feed.stats[]`: that of Feed::Stats. With several feeds, rows and counts
   // are sums, times are the longest, and `state` is the one furthest from `done`; `shards` has the
@@ -49,10 +51,12 @@ class FeedService {
 
  private:
   class Sender;
+  void AdmitIfAllGranted();
 
   const Clock& clock_;
   wire::EventLoop& loop_;
   bool stopped_ = false;
+  bool admitted_ = false;  // All shards have granted their claims.
   serve::LoopQueries queries_;
   std::vector<std::unique_ptr<Sender>> senders_;
 };

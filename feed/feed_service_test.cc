@@ -32,6 +32,8 @@ class SmallTickerplant final : public wire::ServerHandler {
     ASSERT_TRUE(value.ok());
     const std::vector<Value>& items = value->items();
     if (items[0].text() == ".u.feed") {
+      last = &connection;
+      if (!refusal.empty()) return connection.ReplyError(connection.TakeTicket(), refusal);
       if (!answers) return;
       return connection.Reply(
           connection.TakeTicket(),
@@ -58,6 +60,8 @@ class SmallTickerplant final : public wire::ServerHandler {
 
   RowsByTable rows;
   bool answers = true;
+  std::string refusal;  // Of claims.
+  wire::Connection* last = nullptr;
   int messages = 0;
   int break_at = 0, refuse_at = 0;
 };
@@ -133,6 +137,64 @@ TEST_F(FeedServiceTest, WaitsForItsStartAndPublishesEverything) {
   const absl::StatusOr<Value> after = client.Ask(".feed.stats[]");
   ASSERT_TRUE(after.ok());
   EXPECT_EQ(after->values().items()[0], Value::Symbol("done"));
+}
+
+// A feed of two shards, each with a tickerplant that takes all rows.
+class TwoShardsTest : public FeedServiceTest {
+ protected:
+  void OpenBoth() {
+    SimOptions options;
+    options.rows = 1'100;
+    options.rate = 0;
+    std::vector<FeedTarget> targets;
+    for (const auto& [shard, server] :
+         {std::pair("a", &tickerplant_server_), std::pair("b", &other_server_)}) {
+      FeedSettings settings;
+      settings.instance = "one";
+      settings.waits_for_others = true;
+      targets.push_back({shard, wire::Address{"127.0.0.1", (*server)->port(), {}},
+                         std::make_unique<Feed>(settings, *options.Open())});
+    }
+    service_ = std::make_unique<FeedService>(loop_, std::move(targets));
+    service_->Start();
+  }
+  bool IsDone() const { return service_->feed(0).finished() && service_->feed(1).finished(); }
+
+  SmallTickerplant other_;
+  std::unique_ptr<wire::Server> other_server_ = *wire::Listen(loop_, {}, {}, &other_);
+};
+
+// Goal: no shard gets a first row before all have said that they have no objection. Method: the
+// other tickerplant does not answer, until its connection breaks.
+TEST_F(TwoShardsTest, SendNoFirstRowBeforeBothHaveAnswered) {
+  other_.answers = false;
+  OpenBoth();
+  EXPECT_FALSE(simulation_.RunUntil([this] { return IsDone(); }, 5s));
+  EXPECT_EQ(tickerplant_.messages, 0);
+  other_.answers = true;
+  other_.last->Close(absl::OkStatus());
+  EXPECT_TRUE(simulation_.RunUntil([this] { return IsDone(); }, kAtMost));
+  EXPECT_EQ(tickerplant_.rows["quote"].size(), 1'000u);
+  EXPECT_EQ(other_.rows["quote"].size(), 1'000u);
+}
+
+TEST_F(TwoShardsTest, SendNothingIfOneRefusesTheSource) {
+  other_.refusal = "again: 7 rows of feed are logged as x";
+  OpenBoth();
+  EXPECT_FALSE(simulation_.RunUntil([this] { return IsDone(); }, 5s));
+  EXPECT_TRUE(service_->refused());
+  EXPECT_EQ(service_->feed(1).state(), FeedState::kFailed);
+  EXPECT_EQ(Message(service_->feed(1).error()), other_.refusal);
+  EXPECT_EQ(tickerplant_.messages, 0);
+}
+
+// Goal: a restarted feed does not wait for a shard that is down. Method: one has rows already.
+TEST_F(TwoShardsTest, AShardThatHasRowsDoesNotWait) {
+  other_.answers = false;
+  tickerplant_.rows["trade"].resize(1);
+  OpenBoth();
+  EXPECT_TRUE(simulation_.RunUntil([this] { return service_->feed(0).finished(); }, kAtMost));
+  EXPECT_EQ(tickerplant_.rows["quote"].size(), 1'000u);
 }
 
 TEST_F(FeedServiceTest, AnswersWhatEveryProcessDoes) {
