@@ -14,6 +14,7 @@
 #include "cli/listener_config.h"
 #include "cli/process_table.h"
 #include "cli/reload.h"
+#include "cli/shard_config.h"
 #include "cli/tls_config.h"
 
 namespace tickstack::cli {
@@ -33,9 +34,23 @@ std::optional<std::string> FlagValue(const std::vector<std::string>& args, std::
   return value;
 }
 
+// Refuses a file with another map of shards than that of the running stack, which would have two
+// maps: a symbol would be in two shards or in none.
+absl::Status CheckMapOfStack(const StackConfig& config, const std::string& file,
+                             const std::optional<std::string>& map) {
+  const std::string found = ShardMapFlag(config);
+  if (!map || *map == found) return absl::OkStatus();
+  return FailedPrecondition(
+      "{}: found the map of shards {}, expected {}, with which the stack was started: a map changes "
+      "only while the stack is stopped",
+      file, found, *map);
+}
+
 absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::string& role,
-                                         const std::optional<std::string>& name) {
+                                         const std::optional<std::string>& name,
+                                         const std::optional<std::string>& map) {
   TS_ASSIGN_OR_RETURN(StackConfig config, LoadStackConfig(file));
+  TS_RETURN_IF_ERROR(CheckMapOfStack(config, file, map));
   ResolveAddresses(config);
   for (const ProcessKind& kind : kProcesses) {
     if (kind.role != role || kind.keep_one(config, name)) continue;
@@ -51,6 +66,7 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
 struct CommonFlags {
   std::string config;  // Read by ConfigForProcess; listed here for --help and the check.
   int parent_fd = -1;
+  std::string shard_map;  // Read by ConfigForProcess, too.
   std::string log_level;
   std::string log_format;
 };
@@ -74,6 +90,10 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
   command.add_option("--log-format", flags->log_format, "Format of log lines: text or json")
       ->check(CLI::IsMember({"text", "json"}));
   command.add_option("--parent-fd", flags->parent_fd, "Stop when this inherited pipe closes")
+      ->group("Passed by the parent process");
+  command
+      .add_option("--shard-map", flags->shard_map,
+                  "Refuse a configuration with another map of shards than this one")
       ->group("Passed by the parent process");
   command.parse_complete_callback([flags, &config] {
     if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
@@ -194,7 +214,9 @@ void AddProcessByNameCommand(CLI::App& app) {
 absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args) {
   const std::string role = args.empty() ? "" : args.front();
   const std::optional<std::string> file = FlagValue(args, "--config");
-  if (file) return LoadedConfig(*file, role, FlagValue(args, "--name"));
+  if (file) {
+    return LoadedConfig(*file, role, FlagValue(args, "--name"), FlagValue(args, "--shard-map"));
+  }
   StackConfig config;
   for (const ProcessKind& kind : kProcesses) kind.add_default(kind, config);
   return config;

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "base/string_map.h"
+#include "table/shard_id.h"
 
 namespace tickstack::cli {
 namespace {
@@ -190,6 +191,10 @@ std::string ShardOf(const StackConfig& config, const std::string& process) {
 std::string DataOf(const StackConfig& config, const std::string& process) {
   const std::string shard = ShardOf(config, process);
   return shard.empty() ? config.data : config.data + "/" + shard;
+}
+
+std::string ShardMapFlag(const StackConfig& config) {
+  return config.shard_map == nullptr ? "none" : DigestText(config.shard_map.get());
 }
 
 StackConfig OneShard(const StackConfig& config, const std::string& shard) {

@@ -26,6 +26,9 @@ std::string ShardOf(const StackConfig& config, const std::string& process);
 // Returns the data directory of a process: DATA/SHARD, or DATA.
 std::string DataOf(const StackConfig& config, const std::string& process);
 
+// Returns the digest of the map, or `none`, for the flag --shard-map of a child.
+std::string ShardMapFlag(const StackConfig& config);
+
 // Returns the configuration with the processes of one shard only, and its data directory.
 StackConfig OneShard(const StackConfig& config, const std::string& shard);
 

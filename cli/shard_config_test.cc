@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/status.h"
+#include "cli/process_commands.h"
 #include "cli/stack_config.h"
 
 namespace tickstack::cli {
@@ -121,6 +125,26 @@ TEST(ShardConfig, OneShardHasItsProcessesOnly) {
   EXPECT_EQ(one.tickerplant->name, "tickerplant-b");
   ASSERT_EQ(one.rdbs.size(), 1u);
   EXPECT_EQ(one.data, "/d/b");
+}
+
+// Goal: a process of a running stack that starts again does not get another map from a changed file.
+TEST(ShardConfig, AChildRefusesAFileWithAnotherMap) {
+  const std::string file = testing::TempDir() + "/shard_config_test.toml";
+  std::ofstream(file) << kTwoShards;
+  const std::string map = ShardMapFlag(*LoadStackConfig(file));
+  const auto load = [&](const std::string& flag) {
+    return ConfigForProcess(
+               {"feed", "--config", file, "--name", "feed", "--shard-map", flag})
+        .status();
+  };
+  EXPECT_TRUE(load(map).ok());
+  EXPECT_THAT(std::string(Message(load("none"))),
+              HasSubstr("shard_config_test.toml: found the map of shards " + map +
+                        ", expected none, with which the stack was started"));
+  std::ofstream(file) << "[tickerplant]\n[feed]\n";
+  EXPECT_TRUE(load("none").ok());
+  EXPECT_THAT(std::string(Message(load(map))), HasSubstr("found the map of shards none"));
+  std::filesystem::remove(file);
 }
 
 TEST(ShardConfig, SaysWhatIsWrongAndWhere) {

@@ -10,6 +10,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "cli/reload.h"
+#include "cli/shard_config.h"
 #include "cli/stack_config.h"
 #include "cli/supervisor.h"
 #include "wire/listen_on.h"
@@ -87,6 +88,8 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
     spec.role = kind->role;
     spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
     spec.same_program = true;
+    // It reads the file when it starts, also after the file has changed.
+    spec.command.insert(spec.command.end(), {"--shard-map", ShardMapFlag(config)});
     for (std::string& flag : process->ChildFlags(config)) spec.command.push_back(std::move(flag));
     // Not all of them know the data directory.
     if (const std::string path = CredentialsPath(config); !path.empty()) {
