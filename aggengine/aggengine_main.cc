@@ -41,6 +41,7 @@ absl::Status Run(AggEngineMainOptions options) {
   service_options.subscriber.client.user = options.name;
   service_options.subscriber.client.is_link = true;
   service_options.subscriber.read_log_file = options.read_log_file;
+  service_options.subscriber.shard = options.shard;
   service_options.publish_ns = static_cast<int64_t>(options.publish_ms * 1e6);
   service_options.gap_ns = static_cast<int64_t>(options.publish_gap_ms * 1e6);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<mem::Tier> tier, mem::OpenTier(options.state));

@@ -10,6 +10,7 @@
 #include "mem/tier.h"
 #include "serve/health.h"
 #include "table/schema.h"
+#include "table/shard_id.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::aggengine {
@@ -19,6 +20,7 @@ struct AggEngineMainOptions {
   wire::ListenerOptions listener;  // For queries such as `.agg.stats[]`.
   serve::HealthLimits health;
   std::string tickerplant = "127.0.0.1:5010";
+  ShardId shard = {};  // SubscriberOptions.
   std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
   double publish_ms = 0;       // Publish interval; 0: see ServiceOptions.
   double publish_gap_ms = 20;  // Minimum time between two publications.

@@ -67,9 +67,12 @@ class Spreading {
   static void AddFolder(std::string& path, const Shard& shard) {
     if (!path.empty()) path += "/" + shard.name;
   }
+  size_t IndexOf(const Shard& shard) const {
+    return static_cast<size_t>(std::ranges::find(shards_, shard.name, &Shard::name) -
+                               shards_.begin());
+  }
   void SetShard(tickerplant::TickerplantMainOptions& options, const Shard& shard) const {
-    const auto found = std::ranges::find(shards_, shard.name, &Shard::name);
-    options.shard = {config_.shard_map, static_cast<size_t>(found - shards_.begin())};
+    options.shard = {config_.shard_map, IndexOf(shard)};
     options.replication.cluster += "-" + shard.name;
     options.replication.first_leader = Renamed(options.replication.first_leader, shard);
   }
@@ -88,6 +91,7 @@ void Spreading::Run() {
   });
   Spread(config_.rdbs, [this](auto& options, const Shard& shard) {
     options.tickerplant = Renamed(options.tickerplant, shard);
+    options.shard = IdOf(config_.shard_map.get(), IndexOf(shard));
     for (rdb::TierConfig& tier : options.tiers) AddFolder(tier.options.path, shard);
     if (!options.end_of_day) return;
     options.end_of_day->hdb = Renamed(options.end_of_day->hdb, shard);
@@ -100,6 +104,7 @@ void Spreading::Run() {
   });
   Spread(config_.aggengine.all, [this](auto& options, const Shard& shard) {
     options.tickerplant = Renamed(options.tickerplant, shard);
+    options.shard = IdOf(config_.shard_map.get(), IndexOf(shard));
     AddFolder(options.state.path, shard);
   });
 }

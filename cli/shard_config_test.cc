@@ -56,6 +56,8 @@ TEST(ShardConfig, EachShardHasAProcessOfEachTemplate) {
   EXPECT_EQ(config.rdbs[1].end_of_day->hdb, "hdb-b");
   EXPECT_EQ(config.aggengine.all[1].tickerplant, "tickerplant-b");
   EXPECT_EQ(config.tickerplant.all[1].shard.index, 1u);
+  EXPECT_EQ(config.rdbs[1].shard, IdOf(config.shard_map.get(), 1));
+  EXPECT_EQ(config.aggengine.all[1].shard, IdOf(config.shard_map.get(), 1));
   EXPECT_EQ(config.shard_map->ShardOf("SPY"), 1u);
   EXPECT_EQ(config.monitors[0].rdb, "rdb-a");
   EXPECT_THAT(config.feeds[0].shards.tickerplants, ElementsAre("tickerplant-a", "tickerplant-b"));

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "rdb/checksum.h"
+#include "wire/protocol.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -233,15 +234,16 @@ std::optional<Snapshot> RdbEnvironment::FindTable(std::string_view name) {
 }
 
 std::vector<std::string> RdbEnvironment::FunctionNames() {
-  return {".rdb.stats",   ".rdb.stale",    ".rdb.blocked", ".rdb.days",
-          ".rdb.latency", ".rdb.checksum", ".tier.stats",  ".tier.of"};
+  return {".rdb.stats",  ".rdb.stale",   ".rdb.blocked",
+          ".rdb.days",   ".rdb.latency", ".rdb.checksum",
+          ".tier.stats", ".tier.of",     std::string(wire::protocol::kShard)};
 }
 
 // `.rdb.latency[`reset]` starts counting again, for all who look at it.
 bool RdbEnvironment::Changes(std::string_view name, std::span<const Value> args) {
-  constexpr std::array<std::string_view, 7> kRead = {".rdb.stats", ".rdb.stale",    ".rdb.blocked",
-                                                     ".rdb.days",  ".rdb.checksum", ".tier.stats",
-                                                     ".tier.of"};
+  constexpr std::array<std::string_view, 8> kRead = {
+      ".rdb.stats",    ".rdb.stale",  ".rdb.blocked", ".rdb.days",
+      ".rdb.checksum", ".tier.stats", ".tier.of",     wire::protocol::kShard};
   if (name == ".rdb.latency") return !IsNothing(args);
   const std::vector<std::string> names = FunctionNames();
   return std::ranges::find(names, name) != names.end() &&
@@ -260,11 +262,12 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
   if (name == ".rdb.checksum") return ChecksumOf(*rdb_, args);
   const bool ours = name == ".rdb.stats" || name == ".rdb.stale" || name == ".rdb.blocked" ||
                     name == ".rdb.days" || name == ".rdb.latency" || name == ".tier.stats" ||
-                    name == ".tier.of";
+                    name == ".tier.of" || name == wire::protocol::kShard;
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".rdb.stats") return Stats(*rdb_, queries_);
   if (name == ".rdb.stale") return Stale(*rdb_);
+  if (name == wire::protocol::kShard) return AnswerOf(shard_);
   if (name == ".rdb.days") {
     const std::vector<int32_t> days = rdb_->Days();
     return Value::Vector(Type::kDate, std::span<const int32_t>(days));

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "query/query.h"
 #include "rdb/rdb.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
+#include "table/shard_id.h"
 
 namespace tickstack::rdb {
 
@@ -14,6 +16,7 @@ namespace tickstack::rdb {
 //   trade@2024.01.30        a table's rows of one day, if that is in .rdb.days[]; as a symbol:
 //                           ?[`$"trade@2024.01.30";();0b;()]
 //   .rdb.days[]             dates: ended days that are still here, and the current one
+//   .u.shard[]              dictionary of symbols: the shard and the map (table/shard_id.h)
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
 //   .rdb.latency[`reset]    the same, and restarts counting
@@ -26,7 +29,8 @@ namespace tickstack::rdb {
 // Threads: any.
 class RdbEnvironment : public query::Environment {
  public:
-  RdbEnvironment(Rdb* rdb, const Clock* clock) : rdb_(rdb), clock_(clock) {}
+  RdbEnvironment(Rdb* rdb, const Clock* clock, ShardId shard = {})
+      : rdb_(rdb), clock_(clock), shard_(std::move(shard)) {}
 
   std::optional<Snapshot> FindTable(std::string_view name) override;
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
@@ -43,6 +47,7 @@ class RdbEnvironment : public query::Environment {
  private:
   Rdb* const rdb_;
   const Clock* const clock_;
+  const ShardId shard_;
   serve::QueryCounters queries_;
   serve::ProcessFacts facts_;
 };

@@ -70,6 +70,13 @@ TEST_F(RdbEnvironmentTest, KnowsEachFunctionThatItNames) {
   }
 }
 
+TEST_F(RdbEnvironmentTest, SaysWhichShardItIs) {
+  const ShardId shard{"b", "0123456789abcdef"};
+  RdbEnvironment of_shard(&rdb_, &clock_, shard);
+  EXPECT_EQ(**of_shard.Call(".u.shard", {}), AnswerOf(shard));
+  EXPECT_EQ(**environment_.Call(".u.shard", {}), AnswerOf({}));
+}
+
 TEST_F(RdbEnvironmentTest, OnlyAResetChangesIt) {
   const Value reset = Value::Symbol("reset");
   for (const std::string& name : environment_.FunctionNames()) {

@@ -208,6 +208,7 @@ absl::StatusOr<wire::SubscriberOptions> SubscriberOptionsOf(const RdbMainOptions
   subscribe.client.user = options.name;
   subscribe.client.is_link = true;
   subscribe.read_log_file = options.read_log_file;
+  subscribe.shard = options.shard;
   return subscribe;
 }
 
@@ -255,7 +256,7 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
   if (rdb.placement().rules().age()) mover.emplace(&rdb, &clock).Start();
   std::optional<EndOfDay> end_of_day;
   KeepDays(options, /*waits=*/successor != nullptr, rdb, end_of_day);
-  RdbEnvironment environment(&rdb, &clock);
+  RdbEnvironment environment(&rdb, &clock, options.shard);
   environment.facts().SetLimits(options);
 
   bool stop = false;

@@ -17,6 +17,7 @@
 #include "rdb/prestress.h"
 #include "serve/health.h"
 #include "serve/query_settings.h"
+#include "table/shard_id.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::rdb {
@@ -39,6 +40,7 @@ struct RdbMainOptions : serve::QuerySettings {
   // True: takes the place of the rdb that listens on the port (succession.h).
   bool take_over = false;
   std::string tickerplant = "127.0.0.1:5010";
+  ShardId shard = {};         // SubscriberOptions; the answer to `.u.shard[]`.
   std::string data = "data";  // The data directory.
   // How days are written into a database; none: rows are dropped at the end of a day. An empty
   // database path means `hdb` in the data directory.

@@ -256,10 +256,24 @@ void Subscriber::AskVersion() {
     // kdb+tick has none.
     const bool is_later = answer.ok() && answer->is_atom_of(Type::kLong) &&
                           answer->as<int64_t>() > protocol::kVersion;
-    if (!is_later) return AskCuts();
+    if (!is_later) return options_.shard == ShardId() ? AskCuts() : AskShard();
     Restart(FailedPrecondition("the tickerplant speaks version {} of the protocol, this program {}",
                                answer->as<int64_t>(), protocol::kVersion));
   });
+}
+
+void Subscriber::AskShard() {
+  Ask(Value::String(fmt::format("{}[]", protocol::kShard)),
+      [this](const absl::StatusOr<Value>& answer) {
+        const std::optional<ShardId> shard = answer.ok() ? ParseShardId(*answer) : std::nullopt;
+        if (!shard || *shard == options_.shard) return AskCuts();
+        const absl::Status why =
+            FailedPrecondition("the tickerplant is {}, expected {}: start both with one map",
+                               Describe(*shard), Describe(options_.shard));
+        static LogLimit limit(10 * kNsPerSecond);
+        if (limit.Pass()) LogError("not subscribed error=\"{}\"", Message(why));
+        Restart(why);
+      });
 }
 
 // Asks for the log's path before its cuts: the day may end between two questions, and EnterLog then

@@ -35,6 +35,7 @@
 
 #include "base/logging.h"
 #include "base/time.h"
+#include "table/shard_id.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/log_replay.h"
@@ -50,6 +51,9 @@ struct SubscriberOptions {
   // The tables to subscribe to; empty: all. The state gets the schemas of all tables either way. A
   // replay delivers every message, and a plain kdb+tick publishes all tables.
   std::vector<std::string> tables;
+  // The shard of which this process is. A tickerplant of another shard or map is not subscribed to.
+  // Without one, any tickerplant is; so is one that does not know `.u.shard`.
+  ShardId shard = {};
   // Requests rows as soon as they are logged instead of with the next batch. Plain kdb+tick ignores
   // it.
   bool ahead = false;
@@ -78,6 +82,7 @@ class Subscriber : public ClientHandler {
   using Next = void (Subscriber::*)();
 
   void AskVersion();
+  void AskShard();
   void AskCuts();
   void AskPosition();
   void CheckLogFile(uint64_t seq);

@@ -97,6 +97,7 @@ class FakeTickerplant : public ServerHandler {
   }
 
   bool numbered = true;
+  std::optional<ShardId> shard;         // `.u.shard[]`.
   int64_t version = 0;                  // `.u.protocol`; 0: there is none.
   std::vector<int64_t> cuts;            // `.u.cuts`.
   std::function<void()> on_cuts;        // Right after the next answer to it.
@@ -121,6 +122,7 @@ class FakeTickerplant : public ServerHandler {
     const Value i = Value::Long(static_cast<int64_t>(published_));
     const Value path = Value::Symbol(":" + reported_path_);
     if (text == ".u.protocol" && version > 0) return connection.Reply(ticket, Value::Long(version));
+    if (text == ".u.shard[]" && shard) return connection.Reply(ticket, AnswerOf(*shard));
     if (text == ".u `i`L") return connection.Reply(ticket, Value::List({i, path}));
     if (text == ".u.L") return connection.Reply(ticket, path);
     if (text == ".u.cuts") {
@@ -280,6 +282,7 @@ class SubscriberTest : public testing::Test {
     options.client.longest_pause = 5ms;
     options.read_log_file = read_log_file;
     options.tables = tables_;
+    options.shard = shard_;
     subscriber_ = std::make_unique<Subscriber>(loop_, options, &kept_);
   }
   bool Until(const std::function<bool()>& done) { return loop_.RunUntil(done, 20s); }
@@ -310,6 +313,7 @@ class SubscriberTest : public testing::Test {
   }
 
   std::vector<std::string> tables_;
+  ShardId shard_;
   KeptRows kept_;
   Address address_;
   EventLoop loop_;
@@ -355,6 +359,23 @@ TEST_F(SubscriberTest, DoesNotSubscribeToALaterVersionOfTheProtocol) {
   EXPECT_EQ(kept_.counters.live, 0u);
   plant_->version = protocol::kVersion;
   ASSERT_TRUE(UntilLive());
+}
+
+// Goal: a process of a shard gets no rows of another shard or map.
+TEST_F(SubscriberTest, DoesNotSubscribeToAnotherShard) {
+  shard_ = {"b", "0123456789abcdef"};
+  for (const ShardId& other :
+       {ShardId{"a", "0123456789abcdef"}, ShardId{"b", "fedcba9876543210"}, ShardId{}}) {
+    plant_->shard = other;
+    plant_->Start();
+    Subscribe();
+    const int connections = plant_->connections;
+    ASSERT_TRUE(Until([&] { return plant_->connections >= connections + 3; }));
+    EXPECT_EQ(kept_.counters.live, 0u);
+    plant_->shard = shard_;
+    ASSERT_TRUE(UntilLive());
+    Lose();
+  }
 }
 
 TEST_F(SubscriberTest, WaitsForATickerplantThatIsNotThereYet) {
