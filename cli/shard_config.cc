@@ -72,7 +72,7 @@ class Spreading {
                                shards_.begin());
   }
   void SetShard(tickerplant::TickerplantMainOptions& options, const Shard& shard) const {
-    options.shard = {config_.shard_map, IndexOf(shard)};
+    options.shard = {config_.shard_map, IndexOf(shard), {}};
     options.replication.cluster += "-" + shard.name;
     options.replication.first_leader = Renamed(options.replication.first_leader, shard);
   }
@@ -87,6 +87,7 @@ void Spreading::Run() {
   Spread(config_.tickerplant.all, set_shard);
   Spread(config_.standbys, set_shard);
   Spread(config_.chained, [this](auto& options, const Shard& shard) {
+    options.shard = {config_.shard_map, IndexOf(shard), {}};
     options.upstream = Renamed(options.upstream, shard);
   });
   Spread(config_.rdbs, [this](auto& options, const Shard& shard) {

@@ -1,5 +1,7 @@
 #include "tickerplant/shard_rows.h"
 
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/file.h"
@@ -9,14 +11,36 @@
 namespace tickstack::tickerplant {
 namespace {
 
-constexpr size_t kMapBytesMax = 64;
+constexpr size_t kMapBytesMax = 4096;
 
-absl::StatusOr<bool> HasRows(const std::string& log_path) {
-  const absl::StatusOr<File> log = File::OpenForReading(log_path);
-  if (absl::IsNotFound(log.status())) return false;
-  TS_RETURN_IF_ERROR(log.status());
-  TS_ASSIGN_OR_RETURN(const uint64_t bytes, log->Bytes());
-  return bytes > wire::kTplogHeaderBytes;
+// The content of the file; empty for a stack without shards.
+std::string TextOf(const ShardId& id) {
+  return id == ShardId() ? std::string() : fmt::format("{} {}\n", id.map, id.shard);
+}
+
+// Describes a content of the file.
+std::string NameOf(std::string_view text) {
+  if (text.empty()) return "no shards";
+  const size_t space = text.find(' ');
+  if (space == std::string_view::npos) return "an unknown map of shards";
+  const std::string_view shard = text.substr(space + 1);
+  return fmt::format("shard {} of the map {}", shard.substr(0, shard.find('\n')),
+                     text.substr(0, space));
+}
+
+absl::StatusOr<std::string> ReadShardFile(const std::string& path) {
+  const absl::StatusOr<ByteBuffer> found = ReadWholeFile(path, kMapBytesMax);
+  if (absl::IsNotFound(found.status())) return std::string();
+  TS_RETURN_IF_ERROR(found.status());
+  return std::string(AsText(found->span()));
+}
+
+absl::Status HasOtherRows(const std::string& log_path, std::string_view found, const ShardId& id) {
+  return FailedPrecondition(
+      "{}: has rows of {}, expected {}, and its day has not ended: start with the [[shard]] "
+      "sections of then, stop all feeds, end the day (tickstack eod, or wait for its end), stop, "
+      "and change them",
+      log_path, NameOf(found), NameOf(TextOf(id)));
 }
 
 absl::Status ReplaceText(const std::string& path, std::string_view text) {
@@ -28,6 +52,11 @@ absl::Status ReplaceText(const std::string& path, std::string_view text) {
   TS_RETURN_IF_ERROR(file.SyncData());
   TS_RETURN_IF_ERROR(RenameReplacing(next, path));
   return SyncDirectory(folder);
+}
+
+absl::Status Remove(const std::string& path) {
+  if (std::remove(path.c_str()) != 0) return ErrnoStatus(errno, path);
+  return SyncDirectory(path.substr(0, path.rfind('/')));
 }
 
 }  // namespace
@@ -57,18 +86,36 @@ absl::Status ShardRows::Check(size_t table, const BatchView& batch) {
   return absl::OkStatus();
 }
 
-absl::Status SettleShardMap(const std::string& map_path, const std::string& log_path,
-                            const ShardMap& map) {
-  const std::string text = fmt::format("{:016x}\n", map.digest());
-  const absl::StatusOr<ByteBuffer> found = ReadWholeFile(map_path, kMapBytesMax);
-  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
-  if (found.ok() && AsText(found->span()) == text) return absl::OkStatus();
+std::string ShardFileOf(const std::string& log_directory, std::string_view log_name) {
+  return fmt::format("{}/{}.shards", log_directory, log_name);
+}
+
+absl::StatusOr<bool> HasRows(const std::string& log_path) {
+  const absl::StatusOr<File> log = File::OpenForReading(log_path);
+  if (absl::IsNotFound(log.status())) return false;
+  TS_RETURN_IF_ERROR(log.status());
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, log->Bytes());
+  return bytes > wire::kTplogHeaderBytes;
+}
+
+absl::Status SettleShard(const std::string& shard_path, const std::string& log_path, bool has_rows,
+                         const ShardId& id) {
+  TS_ASSIGN_OR_RETURN(const std::string found, ReadShardFile(shard_path));
+  if (found == TextOf(id)) return absl::OkStatus();
+  if (has_rows) return HasOtherRows(log_path, found, id);
+  if (id == ShardId()) return Remove(shard_path);
+  return ReplaceText(shard_path, TextOf(id));
+}
+
+absl::Status CheckShard(const std::string& shard_path, const std::string& log_path,
+                        const ShardId& id, bool is_takeover) {
+  TS_ASSIGN_OR_RETURN(const std::string found, ReadShardFile(shard_path));
+  if (found == TextOf(id)) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const bool has_rows, HasRows(log_path));
-  if (!has_rows) return ReplaceText(map_path, text);
-  return FailedPrecondition(
-      "{}: has rows of {}, and its day has not ended: start with the [[shard]] sections of then, "
-      "end the day (tickstack eod), stop, and change them",
-      log_path, found.ok() ? "another map of shards" : "a stack without shards");
+  if (has_rows) return HasOtherRows(log_path, found, id);
+  if (!is_takeover) return absl::OkStatus();
+  return FailedPrecondition("{}: found {}, expected {}: a take-over keeps the map of shards",
+                            shard_path, NameOf(found), NameOf(TextOf(id)));
 }
 
 }  // namespace tickstack::tickerplant

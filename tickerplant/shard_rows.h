@@ -9,11 +9,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "table/batch.h"
 #include "table/schema.h"
+#include "table/shard_id.h"
 #include "table/shard_map.h"
 #include "wire/tplog_totals.h"
 
@@ -44,10 +47,23 @@ class ShardRows {
   std::vector<int> columns_;  // By table: ShardColumnOf.
 };
 
-// Records the map of a log in `map_path`, before the log has rows. kFailedPrecondition if the log
-// has rows of another map, or of a stack without shards; other errors are those of files. `log_path`
-// is the log of the day that is to be continued: a map may change between days.
-absl::Status SettleShardMap(const std::string& map_path, const std::string& log_path,
-                            const ShardMap& map);
+// Returns the path of the file beside the logs that names their shard and map.
+std::string ShardFileOf(const std::string& log_directory, std::string_view log_name);
+
+// True if a log has more than its header. Errors: those of files.
+absl::StatusOr<bool> HasRows(const std::string& log_path);
+
+// Records in `shard_path` whose rows a log has: removes the file for a stack without shards. Call it
+// with the log's lock held, and before the log has rows. `log_path` is the log of the day that is to
+// be continued: a map may change between days. kFailedPrecondition if that log has rows of another
+// shard or map; other errors are those of files.
+absl::Status SettleShard(const std::string& shard_path, const std::string& log_path, bool has_rows,
+                         const ShardId& id);
+
+// Returns the error with which SettleShard would fail now. Changes nothing, so it needs no lock.
+// With `is_takeover`, also refuses a change while the log has no rows: the process before it is
+// still logging.
+absl::Status CheckShard(const std::string& shard_path, const std::string& log_path,
+                        const ShardId& id, bool is_takeover);
 
 }  // namespace tickstack::tickerplant

@@ -151,6 +151,13 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   }
   TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), opened.last_blocks,
                                         tickerplant->options_.schemas));
+  // A chained tickerplant has the rows of its upstream's days, whatever their map was.
+  const TickerplantOptions& opened_with = tickerplant->options_;
+  if (!opened_with.follows_upstream) {
+    TS_RETURN_IF_ERROR(SettleShard(
+        ShardFileOf(opened_with.log_directory, opened_with.log_name), tickerplant->log_->path(),
+        tickerplant->log_->totals().messages > 0, tickerplant->shard_id_));
+  }
   // From here on, waiting would keep feeds waiting.
   tickerplant->options_.log.lock_wait = {};
   tickerplant->catch_up_.EnterLog(*tickerplant->log_);
@@ -189,7 +196,8 @@ std::optional<Tickerplant::EarlierRows> Tickerplant::FindEarlierRows(std::string
   for (const auto* const names : {&logged, &options_.shard.left_rows}) {
     for (const auto& [name, tables] : *names) {
       const uint64_t rows = rows_of(tables);
-      if (name != feed && rows > 0 && SplitName(name).name == source) return EarlierRows{name, rows};
+      if (name != feed && rows > 0 && SplitName(name).name == source)
+        return EarlierRows{name, rows};
     }
   }
   return std::nullopt;
@@ -267,7 +275,7 @@ absl::Status Tickerplant::StageLogged(size_t table, std::span<const std::byte> x
     wire::RowsView rows;
     decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, options_.schemas[table].columns.size()));
-    return Stage(table, rows, x, owner, feed, first_row);
+    return Stage(table, rows, x, owner, feed, first_row, /*of_upstream=*/true);
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -308,7 +316,7 @@ absl::StatusOr<std::vector<size_t>> Tickerplant::ColumnOrder(const Schema& schem
 
 absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                                 const std::shared_ptr<const void>& owner, std::string_view feed,
-                                int64_t first_row) {
+                                int64_t first_row, bool of_upstream) {
   const Schema& schema = options_.schemas[table];
   if (rows.batch.columns.empty()) {
     return InvalidArgument("length: 0 columns, table {} has {}", schema.table,
@@ -356,7 +364,8 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
     TS_RETURN_IF_ERROR(replace_x(std::move(vectors)));
     TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
   }
-  if (shard_rows_) TS_RETURN_IF_ERROR(shard_rows_->Check(table, rows.batch));
+  // The upstream has checked its rows, perhaps by the map of an earlier day.
+  if (shard_rows_ && !of_upstream) TS_RETURN_IF_ERROR(shard_rows_->Check(table, rows.batch));
 
   BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
   if (!feed.empty()) feed_rows_[feed][schema.table] += rows.batch.rows;

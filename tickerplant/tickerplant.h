@@ -77,7 +77,8 @@ class Tickerplant {
   // Opens today's log and repairs its tail. If today has ended here before, opens the log of the
   // first later day that has not (TplogState). Errors: those of TplogWriter::Open;
   // kFailedPrecondition if the newest log is dated after tomorrow, so that the clock is wrong now
-  // or was wrong then, or if the log has rows that do not fit the schemas (logged_schemas.h);
+  // or was wrong then, if the log has rows that do not fit the schemas (logged_schemas.h), or if it
+  // has rows of another shard or map (SettleShard);
   // kInvalidArgument if a table of `at_once` is not in the schemas. `opened`, if it has a writer,
   // is used if it is the log that this would open, and closed otherwise. Cost: that of
   // TplogWriter::Open; nothing is read if `opened` is used.
@@ -225,7 +226,7 @@ class Tickerplant {
   };
   std::optional<EarlierRows> FindEarlierRows(std::string_view feed) const;
   const ShardId& shard_id() const { return shard_id_; }
-  int FindTable(std::string_view table) const;                       // -1: there is none.
+  int FindTable(std::string_view table) const;  // -1: there is none.
 
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
@@ -239,7 +240,7 @@ class Tickerplant {
   void UseLog(int32_t date, std::unique_ptr<wire::TplogWriter> log);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
-                     int64_t first_row);
+                     int64_t first_row, bool of_upstream = false);
   std::vector<int64_t> RowsByTable(const NameMap<wire::TableRows>& feeds,
                                    std::string_view feed) const;
   absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);

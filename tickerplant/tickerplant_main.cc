@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,7 @@
 #include "tickerplant/cluster_member.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/etcd_store.h"
+#include "tickerplant/left_logs.h"
 #include "tickerplant/succession.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_metrics.h"
@@ -96,13 +98,25 @@ TickerplantOptions PlantOptions(const TickerplantMainOptions& options) {
   return plant;
 }
 
-// Refuses another map of shards than the one of the day that would be continued.
-absl::Status CheckShardMap(const TickerplantOptions& plant, const DayClock& day,
-                           const Clock* clock) {
-  if (plant.shard.map == nullptr) return absl::OkStatus();
+ShardId IdOf(const TickerplantOptions& plant) {
+  return tickstack::IdOf(plant.shard.map.get(), plant.shard.index);
+}
+
+// Refuses another shard or map than that of the day that would be continued, and rows that the stack
+// has left behind.
+absl::Status CheckShards(const TickerplantMainOptions& options, const DayClock& day,
+                         const Clock* clock, TickerplantOptions& plant) {
+  if (IsChained(options)) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, clock));
-  return SettleShardMap(fmt::format("{}/{}.shards", plant.log_directory, plant.log_name), log,
-                        *plant.shard.map);
+  TS_RETURN_IF_ERROR(CheckShard(ShardFileOf(plant.log_directory, plant.log_name), log, IdOf(plant),
+                                options.take_over));
+  // The data directory of a shard is a folder in that of the stack.
+  const std::filesystem::path data = options.data;
+  const ShardMap* const map = plant.shard.map.get();
+  const std::string of_stack = map == nullptr ? data : data.parent_path();
+  TS_ASSIGN_OR_RETURN(plant.shard.left_rows,
+                      ReadLeftLogs(of_stack.empty() ? "." : of_stack, plant.log_name, map));
+  return absl::OkStatus();
 }
 
 BatchClock BatchClockOf(const TickerplantMainOptions& options) {
@@ -164,10 +178,10 @@ absl::Status CheckQueue(const TickerplantMainOptions& options) {
 absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckQueue(options));
   const Clock& clock = SystemClock::Instance();
-  const TickerplantOptions plant = PlantOptions(options);
+  TickerplantOptions plant = PlantOptions(options);
   TS_ASSIGN_OR_RETURN(const DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
-  TS_RETURN_IF_ERROR(CheckShardMap(plant, day, &clock));
+  TS_RETURN_IF_ERROR(CheckShards(options, day, &clock, plant));
   wire::EventLoop loop;
   bool stop = false;
   absl::Status failure;
@@ -187,6 +201,11 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
       ClusterMember::Start(
           loop, options.name, replication, {plant.log_directory, plant.log_name, plant.log},
           store.get(), [&](const Leadership& leadership) { elected = leadership; }, end));
+  // The member has the log's lock now, and appends rows before it is elected.
+  TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, &clock));
+  TS_ASSIGN_OR_RETURN(const bool has_rows, HasRows(log));
+  TS_RETURN_IF_ERROR(SettleShard(ShardFileOf(plant.log_directory, plant.log_name), log, has_rows,
+                                 IdOf(plant)));
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   const wire::Heartbeat heartbeat(loop, options.listener);
@@ -264,7 +283,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   }
   TS_ASSIGN_OR_RETURN(DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, date));
-  TS_RETURN_IF_ERROR(CheckShardMap(plant, day, &clock));
+  TS_RETURN_IF_ERROR(CheckShards(options, day, &clock, plant));
   std::unique_ptr<wire::TakeOver> taken;  // nullptr: this takes nobody's place.
   if (options.take_over) {
     TS_ASSIGN_OR_RETURN(taken, TakePlace(plant, day, &clock, options.listener));
