@@ -1,6 +1,7 @@
 #include "tickerplant/replication_messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -151,16 +152,25 @@ Value RequestMessage(const ReplicaRequest& request) {
     seqs.push_back(static_cast<int64_t>(end.seq));
     digests.push_back(static_cast<int64_t>(end.digest));
   }
-  return Value::List({Value::String(protocol::kReplicate), Value::Symbol(request.name),
-                      Long(request.epoch), Value::Date(request.date), Longs(seqs), Longs(digests)});
+  std::vector<Value> message = {Value::String(protocol::kReplicate),
+                                Value::Symbol(request.name),
+                                Long(request.epoch),
+                                Value::Date(request.date),
+                                Longs(seqs),
+                                Longs(digests)};
+  if (request.shard != ShardId()) message.push_back(AnswerOf(request.shard));
+  return Value::List(std::move(message));
 }
 
 absl::StatusOr<ReplicaRequest> ParseRequest(std::span<const Value> args) {
-  const bool fits = args.size() == 5 && args[0].is_atom_of(Type::kSymbol) && IsLong(args[1]) &&
-                    IsDate(args[2]) && args[3].is(Type::kLong) && args[4].is(Type::kLong) &&
-                    args[3].count() == args[4].count();
+  const bool has_shard = args.size() == 6;
+  const std::optional<ShardId> shard = has_shard ? ParseShardId(args[5]) : ShardId();
+  const bool fits = (args.size() == 5 || has_shard) && shard && args[0].is_atom_of(Type::kSymbol) &&
+                    IsLong(args[1]) && IsDate(args[2]) && args[3].is(Type::kLong) &&
+                    args[4].is(Type::kLong) && args[3].count() == args[4].count();
   if (!fits) return WrongForm(protocol::kReplicate);
-  ReplicaRequest request{std::string(args[0].symbol()), LongOf(args[1]), args[2].as<int32_t>(), {}};
+  ReplicaRequest request{
+      std::string(args[0].symbol()), LongOf(args[1]), args[2].as<int32_t>(), {}, *shard};
   if (request.name.empty() || request.name.size() > kReplicaNameBytesMax ||
       args[3].count() > kReplicaEndsMax) {
     return InvalidArgument("length: {}: a name of {} bytes and {} places", protocol::kReplicate,

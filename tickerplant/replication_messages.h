@@ -3,7 +3,7 @@
 // The messages between a leading tickerplant and its standbys.
 //
 //   standby                                          leader
-//   .u.replicate[name; epoch; date; seqs; digests] -->
+//   .u.replicate[name; epoch; date; seqs; digests; shard] -->
 //              <-- (epoch; date; seq; carried rows by feed)    continue after this message
 //              <-- (`.u.block; epoch; date; seq; time; feed; tables; rows; messages; crc; bytes)
 //   (`.u.acked; epoch; date; seq) -->
@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/name_map.h"
+#include "table/shard_id.h"
 #include "table/value.h"
 #include "wire/tplog_blocks.h"
 #include "wire/tplog_totals.h"
@@ -86,6 +87,7 @@ struct ReplicaRequest {
   uint64_t epoch = 0;
   int32_t date = 0;                // Its newest day; kNullInt: it has no log.
   std::vector<wire::LogEnd> ends;  // In that day's log, ascending: candidates for the place.
+  ShardId shard = {};              // Not sent without shards.
 };
 inline constexpr size_t kReplicaEndsMax = 1024;
 inline constexpr size_t kReplicaNameBytesMax = 256;

@@ -190,7 +190,7 @@ absl::StatusOr<ReplicaRequest> StandbyLog::RequestAs(std::string_view name, uint
   if (may_lack_rows_ && has_log() && place().seq == 0 && HasEarlierLog()) {
     TS_RETURN_IF_ERROR(DropEmptyDay());
   }
-  return ReplicaRequest{std::string(name), epoch, place().date, Ends()};
+  return ReplicaRequest{std::string(name), epoch, place().date, Ends(), options_.shard};
 }
 
 absl::StatusOr<bool> StandbyLog::ContinueFrom(const ReplicaStart& start) {

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "base/name_map.h"
+#include "table/shard_id.h"
 #include "tickerplant/ended_logs.h"
 #include "tickerplant/opened_log.h"
 #include "tickerplant/replication_messages.h"
@@ -39,6 +40,7 @@ struct StandbyLogOptions {
   std::string directory;
   std::string log_name = "sym";
   wire::TplogOptions log = {};
+  ShardId shard = {};  // A leader of another shard or map is not followed.
 };
 
 class StandbyLog {

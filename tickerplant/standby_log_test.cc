@@ -425,12 +425,13 @@ TEST(ReplicationMessages, TellARequestForTheReplicaFromOthers) {
 }
 
 TEST_F(StandbyLogTest, MessagesKeepWhatTheySay) {
-  const ReplicaRequest request{"b", 3, kDay, {{0, 1}, {5, UINT64_MAX}}};
+  const ReplicaRequest request{"b", 3, kDay, {{0, 1}, {5, UINT64_MAX}}, {"b", "12ab"}};
   const Value said = RequestMessage(request);
   const auto parsed = ParseRequest(std::span(said.items()).subspan(1));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(parsed->name, "b");
   EXPECT_EQ(parsed->ends, request.ends);
+  EXPECT_EQ(parsed->shard, request.shard);
   const ReplicaStart start{4, {kDay, 9}, {{"nyse", {{"trade", 7}, {"quote", 8}}}}};
   const auto answered = ParseStart(StartAnswer(start));
   ASSERT_TRUE(answered.ok()) << answered.status();

@@ -61,6 +61,11 @@ absl::StatusOr<ReplicaStart> Standbys::Join(const ReplicaRequest& request, uint6
     return FailedPrecondition("epoch: standby {} has seen leader {}, this one is {}", request.name,
                               request.epoch, options_.epoch);
   }
+  // The rows of one map must not follow those of another in the log of a day.
+  if (request.shard != plant_->shard_id()) {
+    return FailedPrecondition("shard: standby {} is {}, this leader is {}: start both with one map",
+                              request.name, Describe(request.shard), Describe(plant_->shard_id()));
+  }
   if (request.name == options_.name) {
     return FailedPrecondition("name: {} is the leader's own name", request.name);
   }

@@ -800,6 +800,21 @@ TEST_F(StandbysTest, RefusesANameOrALogWithoutDroppingAnotherStandby) {
   EXPECT_FALSE(standbys->HasConnection(999));
 }
 
+// Goal: a standby with another map of shards gets no rows, which it would continue by its own map.
+TEST_F(StandbysTest, RefusesAStandbyOfAnotherShard) {
+  Lead("a", 0);
+  ReplicaRequest request{"b", 1, kNullInt, {}, {"b", "0123456789abcdef"}};
+  const auto join = [&] {
+    return standbys->Join(request, 999, std::make_unique<FakeStandby::ToStandby>(&c_)).status();
+  };
+  EXPECT_EQ(Message(join()),
+            "shard: standby b is shard b of the map 0123456789abcdef, this leader is no shard: "
+            "start both with one map");
+  EXPECT_FALSE(standbys->HasConnection(999));
+  request.shard = {};
+  EXPECT_TRUE(join().ok());
+}
+
 TEST_F(StandbysTest, OffersFewerBlocksThanAStandbyTellsEndsOf) {
   Lead("a", 1);
   ASSERT_TRUE(b_.Join(*standbys).ok());

@@ -199,13 +199,14 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
   TS_ASSIGN_OR_RETURN(
       const std::unique_ptr<ClusterMember> member,
       ClusterMember::Start(
-          loop, options.name, replication, {plant.log_directory, plant.log_name, plant.log},
-          store.get(), [&](const Leadership& leadership) { elected = leadership; }, end));
+          loop, options.name, replication,
+          {plant.log_directory, plant.log_name, plant.log, IdOf(plant)}, store.get(),
+          [&](const Leadership& leadership) { elected = leadership; }, end));
   // The member has the log's lock now, and appends rows before it is elected.
   TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, &clock));
   TS_ASSIGN_OR_RETURN(const bool has_rows, HasRows(log));
-  TS_RETURN_IF_ERROR(SettleShard(ShardFileOf(plant.log_directory, plant.log_name), log, has_rows,
-                                 IdOf(plant)));
+  TS_RETURN_IF_ERROR(
+      SettleShard(ShardFileOf(plant.log_directory, plant.log_name), log, has_rows, IdOf(plant)));
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   const wire::Heartbeat heartbeat(loop, options.listener);

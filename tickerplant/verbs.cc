@@ -118,8 +118,8 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kReplica, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ReplicaStats},
     {protocol::kShard, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Shard},
     {protocol::kAlive, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::SayAlive},
-    {protocol::kReplicate, "[name;epoch;date;seqs;digests]", 5, 5, kResult, kAdminister, nullptr,
-     &Verbs::Replicate},
+    {protocol::kReplicate, "[name;epoch;date;seqs;digests;shard]", 5, 6, kResult, kAdminister,
+     nullptr, &Verbs::Replicate},
     {protocol::kReplicaAcked, "[epoch;date;seq]", 3, 3, kResult, kAdminister, nullptr,
      &Verbs::ReplicaAcked},
 };
@@ -408,7 +408,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::SayAlive(Args) {
   return Value();
 }
 
-// `.u.replicate[name;epoch;date;seqs;digests]`: a standby joins (replication_messages.h).
+// `.u.replicate[name;epoch;date;seqs;digests;shard]`: a standby joins (replication_messages.h).
 absl::StatusOr<Value> TickerplantService::Verbs::Replicate(Args args) {
   if (service_.standbys_ == nullptr) {
     return FailedPrecondition("replicate: this tickerplant leads no standbys");
