@@ -17,6 +17,7 @@ constexpr int kPortStep = 100;
 struct Shard {
   std::string name;
   int port_offset = 0;
+  std::string host;  // Where its processes listen; empty: where their templates do.
 };
 
 // Turns the options of a template into those of one shard.
@@ -53,6 +54,7 @@ class Spreading {
         change(options, shard);
         options.name += "-" + shard.name;
         if (options.listener.port != 0) options.listener.port += shard.port_offset;
+        if (!shard.host.empty()) options.listener.host = shard.host;
         config_.shard_of[options.name] = shard.name;
         spread.push_back(std::move(options));
       }
@@ -116,12 +118,13 @@ absl::StatusOr<std::vector<Shard>> ReadSections(const std::vector<ConfigTable>& 
   std::vector<std::string> names;
   NameMap<std::string> symbols;
   for (const ConfigTable& section : sections) {
-    Shard shard{{}, kPortStep * static_cast<int>(shards.size())};
+    Shard shard{{}, kPortStep * static_cast<int>(shards.size()), {}};
     TS_RETURN_IF_ERROR(ReadName(section, &shard.name));
     if (std::ranges::find(names, shard.name) != names.end()) {
       return section.ErrorAt("name", fmt::format("shard {} is there twice", shard.name));
     }
     TS_RETURN_IF_ERROR(section.Read("port_offset", &shard.port_offset, 0, 65'535));
+    TS_RETURN_IF_ERROR(section.Read("host", &shard.host));
     std::vector<std::string> here;
     TS_RETURN_IF_ERROR(section.Read("symbols", &here));
     for (const std::string& symbol : here) {
@@ -137,6 +140,122 @@ absl::StatusOr<std::vector<Shard>> ReadSections(const std::vector<ConfigTable>& 
   TS_ASSIGN_OR_RETURN(ShardMap map, ShardMap::Create(names, symbols));
   config.shard_map = std::make_shared<const ShardMap>(std::move(map));
   return shards;
+}
+
+// Checks what would be the same in all shards, or in more than one.
+class ShardChecks {
+ public:
+  ShardChecks(const ConfigTable& root, const StackConfig& config) : root_(root), config_(config) {
+    names_.insert(config.tickerplant->name);
+    for (const auto& standby : config.standbys) names_.insert(standby.name);
+    for (const auto& chained : config.chained) names_.insert(chained.name);
+  }
+
+  absl::Status Check() const {
+    TS_RETURN_IF_ERROR(CheckTables());
+    TS_RETURN_IF_ERROR(CheckRdbs());
+    TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> chained, root_.Tables("chained"));
+    for (size_t i = 0; i < chained.size(); ++i) {
+      TS_RETURN_IF_ERROR(CheckAddress(chained[i], "upstream", config_.chained[i].upstream));
+    }
+    if (config_.aggengine) {
+      TS_ASSIGN_OR_RETURN(const ConfigTable section, root_.Table("aggengine"));
+      TS_RETURN_IF_ERROR(CheckAddress(section, "tickerplant", config_.aggengine->tickerplant));
+    }
+    return CheckFeeds();
+  }
+
+ private:
+  absl::Status CheckAddress(const ConfigTable& section, std::string_view key,
+                            const std::string& addresses) const {
+    std::istringstream list(addresses);
+    for (std::string address; std::getline(list, address, ',');) {
+      if (names_.contains(address)) continue;
+      return section.ErrorAt(
+          key,
+          fmt::format("found \"{}\", which the processes of all shards would use: expected the "
+                      "name of a [tickerplant], [[standby]] or [[chained]] of this file",
+                      address));
+    }
+    return absl::OkStatus();
+  }
+
+  // A row of a keyed table replaces the one of its key, which must be in the same shard.
+  absl::Status CheckTables() const {
+    for (const Schema& schema : config_.schemas) {
+      const int column = ShardColumnOf(schema);
+      if (schema.key_columns == 0 || column < static_cast<int>(schema.key_columns)) continue;
+      TS_ASSIGN_OR_RETURN(const ConfigTable tables, root_.Table("tables"));
+      return tables.ErrorAt(
+          schema.table,
+          fmt::format("rows of one key could be in several shards: expected {} in the key",
+                      schema.columns[static_cast<size_t>(column)].name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRdbs() const {
+    TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root_.Tables("rdb"));
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const rdb::RdbMainOptions& rdb = config_.rdbs[i];
+      TS_RETURN_IF_ERROR(CheckAddress(sections[i], "tickerplant", rdb.tickerplant));
+      if (!rdb.replay.empty()) {
+        return sections[i].ErrorAt("replay", "the rdbs of all shards would replay this log");
+      }
+      if (rdb.prestress != nullptr) {
+        return sections[i].ErrorAt("prestress", "the rdbs of all shards would have all these rows");
+      }
+      if (!rdb.end_of_day || rdb.end_of_day->hdb.empty()) continue;
+      if (config_.hdb && rdb.end_of_day->hdb == config_.hdb->name) continue;
+      TS_ASSIGN_OR_RETURN(const ConfigTable eod, root_.Table("eod"));
+      return eod.ErrorAt("hdb",
+                         fmt::format("found \"{}\", which all shards would use: expected the "
+                                     "name of the [hdb] of this file",
+                                     rdb.end_of_day->hdb));
+    }
+    return absl::OkStatus();
+  }
+
+  // A feed to another address than these names is of another stack.
+  absl::Status CheckFeeds() const {
+    TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root_.Tables("feed"));
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const std::string& address = config_.feeds[i].tickerplant;
+      if (address == config_.tickerplant->name || !names_.contains(address)) continue;
+      return sections[i].ErrorAt(
+          "tickerplant", fmt::format("found \"{}\", expected \"{}\": a feed sends each row to the "
+                                     "tickerplant of its shard",
+                                     address, config_.tickerplant->name));
+    }
+    return absl::OkStatus();
+  }
+
+  const ConfigTable& root_;
+  const StackConfig& config_;
+  StringSet names_;  // Of the tickerplants of a shard.
+};
+
+// Two processes of one host need two ports.
+absl::Status CheckPorts(const std::vector<ConfigTable>& sections, StackConfig& config) {
+  constexpr int kPortMax = 65'535;
+  NameMap<std::string> taken;
+  for (const ListedProcess& listed : ProcessesOf(config)) {
+    const wire::ListenerOptions& listener = listed.process->listener();
+    if (listener.port == 0) continue;
+    if (listener.port > kPortMax) {
+      return sections.back().ErrorAt("port_offset",
+                                     fmt::format("{} would listen on port {}, at most {}",
+                                                 listed.process->name(), listener.port, kPortMax));
+    }
+    const auto [other, is_new] = taken.try_emplace(
+        fmt::format("{}:{}", listener.host, listener.port), listed.process->name());
+    if (is_new) continue;
+    return sections.back().ErrorAt(
+        "port_offset", fmt::format("{} and {} would both listen on port {}: give a shard another "
+                                   "port_offset",
+                                   other->second, listed.process->name(), listener.port));
+  }
+  return absl::OkStatus();
 }
 
 // The processes that a sharded stack has once.
@@ -184,8 +303,10 @@ absl::Status ReadShards(const ConfigTable& root, StackConfig& config) {
                         "out");
   }
   const std::string tickerplant = config.tickerplant->name;
+  TS_RETURN_IF_ERROR(ShardChecks(root, config).Check());
   Spreading spreading(config, std::move(shards));
   spreading.Run();
+  TS_RETURN_IF_ERROR(CheckPorts(sections, config));
   return ConnectOthers(root, spreading, tickerplant, config);
 }
 

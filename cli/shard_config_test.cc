@@ -135,8 +135,7 @@ TEST(ShardConfig, AChildRefusesAFileWithAnotherMap) {
   std::ofstream(file) << kTwoShards;
   const std::string map = ShardMapFlag(*LoadStackConfig(file));
   const auto load = [&](const std::string& flag) {
-    return ConfigForProcess(
-               {"feed", "--config", file, "--name", "feed", "--shard-map", flag})
+    return ConfigForProcess({"feed", "--config", file, "--name", "feed", "--shard-map", flag})
         .status();
   };
   EXPECT_TRUE(load(map).ok());
@@ -147,6 +146,57 @@ TEST(ShardConfig, AChildRefusesAFileWithAnotherMap) {
   EXPECT_TRUE(load("none").ok());
   EXPECT_THAT(std::string(Message(load(map))), HasSubstr("found the map of shards none"));
   std::filesystem::remove(file);
+}
+
+TEST(ShardConfig, RefusesWhatAllShardsWouldShare) {
+  const std::string two = "[[shard]]\nname = \"a\"\n[[shard]]\nname = \"b\"\n[tickerplant]\n";
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"[aggengine]\ntickerplant = \"127.0.0.1:5010\"\n",
+            "stack.toml:7:15: aggengine.tickerplant: found \"127.0.0.1:5010\", which the processes "
+            "of "
+            "all shards would use"},
+           {"[[rdb]]\n[[rdb]]\nname = \"rdb2\"\nport = 6011\ntickerplant = \"cap1:5010\"\n",
+            "stack.toml:10:15: rdb[1].tickerplant: found \"cap1:5010\""},
+           {"[[rdb]]\nreplay = \"sym2020.03.09\"\n", "stack.toml:7:10: rdb[0].replay: the rdbs of"},
+           {"[[rdb]]\n[rdb.prestress]\nquotes = 10\n", "rdb[0].prestress: the rdbs of all shards"},
+           {"[[chained]]\nupstream = \"cap1:5010\"\n", "chained[0].upstream: found \"cap1:5010\""},
+           {"[[rdb]]\n[hdb]\n[eod]\nhdb = \"127.0.0.1:5012\"\n",
+            "eod.hdb: found \"127.0.0.1:5012\""},
+           {"[[chained]]\n[[feed]]\ntickerplant = \"chained\"\n",
+            "feed[0].tickerplant: found \"chained\", expected \"tickerplant\""},
+           {"[tables]\norder = \"id j | time p, sym s\"\n",
+            "tables.order: rows of one key could be in several shards: expected sym in the key"},
+           {"[[rdb]]\nport = 5110\n", "shard[1].port_offset: tickerplant-b and rdb-a would both"},
+           {"[[rdb]]\nport = 65500\n", "rdb-b would listen on port 65600"}}) {
+    EXPECT_THAT(ErrorOf(two + text), HasSubstr(expected)) << text;
+  }
+  EXPECT_EQ(ErrorOf(two + "[[chained]]\n[[rdb]]\ntickerplant = \"chained\"\n"
+                          "[tables]\norder = \"sym s, id j | time p\"\n"),
+            "");
+}
+
+TEST(ShardConfig, AShardMayBeOnAHostOfItsOwn) {
+  StackConfig config = Parsed(R"(
+[[shard]]
+name = "a"
+host = "10.0.0.1"
+[[shard]]
+name = "b"
+host = "10.0.0.2"
+port_offset = 0
+[tickerplant]
+[[rdb]]
+[[feed]]
+)");
+  ResolveAddresses(config);
+  EXPECT_EQ(config.rdbs[1].listener.host, "10.0.0.2");
+  EXPECT_EQ(config.rdbs[1].tickerplant, "10.0.0.2:5010");
+  EXPECT_THAT(config.feeds[0].shards.tickerplants, ElementsAre("10.0.0.1:5010", "10.0.0.2:5010"));
+}
+
+TEST(ShardConfig, KnowsTheTablesOfEachShardsRdb) {
+  const StackConfig config = Parsed(kTwoShards);
+  EXPECT_TRUE(KnowsTables(config, config.rdbs[1]));
 }
 
 TEST(ShardConfig, SaysWhatIsWrongAndWhere) {
