@@ -55,9 +55,10 @@ void SetShards(const std::vector<std::string>& shards, FeedOptions& options) {
 }
 
 std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedOptions& options) {
-  command
-      .add_option("--tickerplant", options.tickerplant, "Address of the tickerplant to publish to")
-      ->capture_default_str();
+  const CLI::Option* const address = command
+                                         .add_option("--tickerplant", options.tickerplant,
+                                                     "Address of the tickerplant to publish to")
+                                         ->capture_default_str();
   command
       .add_option_function<std::vector<std::string>>(
           "--shard",
@@ -87,7 +88,13 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
   command.add_flag("--again", options.again,
                    "Send the source although rows of it are logged under another map of shards");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
-  return set_source;
+  return [set_source, address, &options] {
+    if (set_source) set_source();
+    if (address->count() > 0 && options.shards.map != nullptr) {
+      throw CLI::ValidationError("--tickerplant",
+                                 "the configuration has shards: expected --shard NAME=HOST:PORT");
+    }
+  };
 }
 
 void AddChildFlags(const StackConfig& config, const FeedOptions& options, Flags& flags) {

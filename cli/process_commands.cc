@@ -41,7 +41,8 @@ absl::Status CheckMapOfStack(const StackConfig& config, const std::string& file,
   const std::string found = ShardMapFlag(config);
   if (!map || *map == found) return absl::OkStatus();
   return FailedPrecondition(
-      "{}: found the map of shards {}, expected {}, with which the stack was started: a map changes "
+      "{}: found the map of shards {}, expected {}, with which the stack was started: a map "
+      "changes "
       "only while the stack is stopped",
       file, found, *map);
 }
@@ -53,6 +54,11 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
   TS_RETURN_IF_ERROR(CheckMapOfStack(config, file, map));
   ResolveAddresses(config);
   for (const ProcessKind& kind : kProcesses) {
+    // With another name, it would have the data of no shard.
+    const bool is_shard = kind.per_shard && config.shard_map != nullptr;
+    if (kind.role == role && is_shard && name && ShardOf(config, *name).empty()) {
+      return NotFound("{}: no [{}] of a shard named {}", file, role, *name);
+    }
     if (kind.role != role || kind.keep_one(config, name)) continue;
     const bool by_name = kind.several && name;
     return NotFound("{}: no [{}]{} in the configuration", file, role,

@@ -185,7 +185,9 @@ absl::Status ReadName(const ConfigTable& table, std::string* name) {
 }
 
 bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb) {
-  return config.tickerplant && rdb.tickerplant == config.tickerplant->name && rdb.replay.empty();
+  return rdb.replay.empty() && std::ranges::any_of(config.tickerplant.all, [&](const auto& each) {
+           return each.name == rdb.tickerplant;
+         });
 }
 
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path) {
