@@ -120,14 +120,15 @@ absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& b
   return Unavailable("{}: the day is not written after {} s: {}", rdb, timeout_s, last);
 }
 
-// A day that the tickerplant was asked to end.
-struct EndedDay {
+// The current day of one tickerplant.
+struct Day {
+  std::string tickerplant;
   std::string rdb;  // It writes the day.
   int32_t date;
   DayCounts before;
 };
 
-absl::StatusOr<EndedDay> BeginEnd(const EodOptions& options, const StackConfig& config) {
+absl::StatusOr<Day> FindDay(const EodOptions& options, const StackConfig& config) {
   const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
                                   : config.tickerplant
                                       ? wire::AddressOf(config.tickerplant->listener).ToString()
@@ -147,9 +148,32 @@ absl::StatusOr<EndedDay> BeginEnd(const EodOptions& options, const StackConfig& 
   }
   TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
   TS_ASSIGN_OR_RETURN(const int32_t date, DateOf(tickerplant));
-  const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");
-  if (!ended.ok()) return Annotate(ended.status(), tickerplant);
-  return EndedDay{rdb, date, before};
+  return Day{tickerplant, rdb, date, before};
+}
+
+// Asks the tickerplants of a stack to end their day. In a stack with shards, an attempt before may
+// have ended it in some of them: they are a day ahead. Changes those days to the one that ends.
+// Returns the first error once all have been asked.
+absl::Status EndEach(std::vector<Day>& days) {
+  const auto [first, last] = std::ranges::minmax(days, {}, &Day::date);
+  if (last.date > first.date + 1) {
+    return FailedPrecondition("{} is at {}, {} at {}: their days do not end together",
+                              first.tickerplant, FormatDate(first.date), last.tickerplant,
+                              FormatDate(last.date));
+  }
+  absl::Status error;
+  for (Day& day : days) {
+    if (day.date > first.date) {
+      LogInfo("day has ended here before tickerplant={} date={}", day.tickerplant,
+              FormatDate(first.date));
+      day.date = first.date;
+      day.before.done = 0;  // The rdb's newest finished day says whether it is written.
+      continue;
+    }
+    const absl::StatusOr<Value> ended = Ask(day.tickerplant, ".u.endofday[]");
+    if (!ended.ok()) error.Update(Annotate(ended.status(), day.tickerplant));
+  }
+  return error;
 }
 
 // The configurations of all shards, or the whole one if there are none.
@@ -165,7 +189,7 @@ std::vector<StackConfig> ShardsOf(const StackConfig& config) {
 // Asks the tickerplants to end the day, and waits until the rdbs have written it and notified the
 // hdbs.
 absl::Status EndDays(const EodOptions& options, const StackConfig& config) {
-  std::vector<EndedDay> days;
+  std::vector<Day> days;
   const bool by_address = !options.tickerplant.empty() || !options.rdb.empty();
   if (by_address && config.shard_map != nullptr) {
     return InvalidArgument(
@@ -174,11 +198,13 @@ absl::Status EndDays(const EodOptions& options, const StackConfig& config) {
         options.config);
   }
   TS_RETURN_IF_ERROR(BeginLinks(config, /*may_create=*/false));
+  // All must answer before one day ends.
   for (const StackConfig& shard : ShardsOf(config)) {
-    TS_ASSIGN_OR_RETURN(EndedDay day, BeginEnd(options, shard));
+    TS_ASSIGN_OR_RETURN(Day day, FindDay(options, shard));
     days.push_back(std::move(day));
   }
-  for (const EndedDay& day : days) {
+  TS_RETURN_IF_ERROR(EndEach(days));
+  for (const Day& day : days) {
     TS_RETURN_IF_ERROR(WaitForDay(day.rdb, day.date, day.before, options.timeout_s));
   }
   return absl::OkStatus();

@@ -4,6 +4,8 @@ tickerplant of one shard and the feed are killed. The rows of all shards are tho
 
 import collections
 import pathlib
+import random
+import socket
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
@@ -136,6 +138,89 @@ class ShardsTest(stack.StackTest):
                                    "--date", DATE, "--port", "0", timeout=30)
         self.assertEqual(1, refused.returncode, refused.stderr)
         self.assertIn(f"sym{NEXT}: has rows of another map of shards", refused.stderr)
+
+
+EOD = """
+[[shard]]
+name = "a"
+symbols = ["AAA"]
+[[shard]]
+name = "b"
+symbols = ["BBB"]
+[tickerplant]
+port = {port}
+batch_ms = 5
+[[rdb]]
+port = {port_of_rdb}
+[eod]
+"""
+
+
+def free_ports():
+    """Returns a port P so that P, P + 1, P + 100 and P + 101 are free."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        try:
+            for offset in (0, 1, 100, 101):
+                socket.create_server(("127.0.0.1", port + offset)).close()
+            return port
+        except OSError:
+            continue
+
+
+class EndOfDayTest(stack.StackTest):
+    """`tickstack eod` of a sharded stack, whose processes run one by one on the ports of its file."""
+
+    def start(self):
+        port = free_ports()
+        toml = self.folder / "stack.toml"
+        toml.write_text(EOD.format(port=port, port_of_rdb=port + 1), encoding="utf-8")
+        self.common = ("--config", str(toml), "--data", str(self.folder / "data"))
+        for shard, offset in (("a", 0), ("b", 100)):
+            self.start_process("tickerplant", "--name", f"tickerplant-{shard}", "--date", DATE, *self.common,
+                               port=port + offset)
+            _, self.rdb = self.start_process("rdb", "--name", f"rdb-{shard}", *self.common, port=port + 1 + offset)
+            symbol = {"a": "AAA", "b": "BBB"}[shard]
+            with kdb_ipc.connect_within(port + offset) as tickerplant:
+                tickerplant.call(f'.u.upd[`trade;(`{symbol};1f;2i;0b;" ";"N")]')
+            stack.wait_until(lambda at=port + 1 + offset: self.count(at) == 1, 30, "the row")
+        return port
+
+    def count(self, port):
+        try:
+            with kdb_ipc.connect_within(port) as rdb:
+                return rdb.call("count trade")
+        except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
+            return 0
+
+    def eod(self):
+        return self.run_program("eod", *self.common, "--timeout", "30")
+
+    def partition(self, shard):
+        return self.folder / "data" / shard / "hdb" / DATE / "trade"
+
+    def test_a_day_that_ended_in_some_shards_ends_in_the_others(self):
+        port = self.start()
+        with kdb_ipc.connect_within(port) as tickerplant:
+            tickerplant.call(".u.endofday[]")
+        stack.wait_until(self.partition("a").is_dir, 30, "the partition of one shard")
+        ended = self.eod()
+        self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
+        self.assertTrue(self.partition("b").is_dir())
+        for offset in (0, 100):
+            with kdb_ipc.connect_within(port + offset) as tickerplant:
+                self.assertEqual(NEXT, str(tickerplant.call(".u.d")).replace("-", "."))
+        again = self.eod()
+        self.assertEqual(1, again.returncode)
+        self.assertIn(f"{NEXT} has not begun yet", again.stderr)
+
+    def test_no_day_ends_if_a_shard_does_not_answer(self):
+        port = self.start()
+        self.rdb.kill()
+        self.rdb.wait()
+        self.assertEqual(1, self.eod().returncode)
+        with kdb_ipc.connect_within(port) as tickerplant:
+            self.assertEqual(DATE, str(tickerplant.call(".u.d")).replace("-", "."))
 
 
 if __name__ == "__main__":
