@@ -24,6 +24,14 @@ absl::StatusOr<ShardMap> ShardMap::Create(std::vector<std::string> shards,
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
     return InvalidArgument("shards: {} is there twice", *twice);
   }
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const auto other = std::find_if(sorted.begin(), sorted.begin() + static_cast<int64_t>(i),
+                                    [&](const std::string& name) {
+                                      return Crc32c(AsBytes(name)) == Crc32c(AsBytes(sorted[i]));
+                                    });
+    if (other == sorted.begin() + static_cast<int64_t>(i)) continue;
+    return InvalidArgument("shards: {} and {} have one checksum: rename one", *other, sorted[i]);
+  }
   uint64_t digest = 0;
   const auto mix = [&digest](std::string_view text) {
     digest = Scramble(digest ^ Crc32c(AsBytes(text)));

@@ -30,7 +30,7 @@ int ShardColumnOf(const Schema& schema);
 class ShardMap {
  public:
   // `symbols`: the name of the shard by symbol. kInvalidArgument if there is no shard, if two have
-  // one name, or if `symbols` names another one.
+  // one name or names with one CRC32C, or if `symbols` names another one.
   static absl::StatusOr<ShardMap> Create(std::vector<std::string> shards,
                                          const NameMap<std::string>& symbols);
 
@@ -39,7 +39,7 @@ class ShardMap {
   // Returns the index in shards() of the symbol's shard. Cost: a lookup, and for symbols that the
   // map does not name a hash for each shard; about 5 ns each.
   size_t ShardOf(std::string_view symbol) const;
-  // Equal for two maps with the same shards, first shard and named symbols.
+  // Equal for two maps with the same shards, first shard and named symbols. Never changes for a map.
   uint64_t digest() const { return digest_; }
 
   // The weight of a shard for a symbol. Never changes: logs and databases depend on it.

@@ -31,6 +31,12 @@ TEST(ShardMap, HasTheGoldenValues) {
   for (const auto& [symbol, shard] : golden) EXPECT_EQ(map.ShardOf(symbol), shard) << symbol;
 }
 
+// Files beside logs and the names of feeds have it: another value is another map.
+TEST(ShardMap, HasTheGoldenDigest) {
+  const ShardMap map = MapOf({"b", "a", "c"}, {{"SPY", "a"}, {"BRK.B", "c"}});
+  EXPECT_EQ(DigestText(&map), "d1b04a77824ee828");
+}
+
 TEST(ShardMap, AFurtherShardTakesSymbolsAndMovesNoOthers) {
   const ShardMap before = MapOf({"a", "b", "c"}), after = MapOf({"d", "a", "b", "c"});
   constexpr int kSymbols = 10'000;
@@ -50,6 +56,13 @@ TEST(ShardMap, TheOrderOfShardsDoesNotMatter) {
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_EQ(one.shards()[one.ShardOf(SymbolOf(i))], other.shards()[other.ShardOf(SymbolOf(i))]);
   }
+}
+
+// Their weights would be equal, so the order in the file would decide.
+TEST(ShardMap, RefusesNamesWithOneChecksum) {
+  const absl::Status same = ShardMap::Create({"wz-shard-ll", "324847530"}, {}).status();
+  EXPECT_EQ(same.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(same), "shards: 324847530 and wz-shard-ll have one checksum: rename one");
 }
 
 TEST(ShardMap, NamedSymbolsAreWhereTheMapSays) {
