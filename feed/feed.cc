@@ -208,8 +208,8 @@ void Feed::OnRows(const Value& answer, int64_t now_ns) {
     progress_ns_ = now_ns;
     resends_ = 0;
     granted_ = true;
-    const bool has_rows = std::ranges::any_of(
-        rows_logged_, [](const auto& rows) { return rows.second > 0; });
+    const bool has_rows =
+        std::ranges::any_of(rows_logged_, [](const auto& rows) { return rows.second > 0; });
     if (!admitted_ && !has_rows) return WaitForOthers(now_ns);
     Resume(*logged, now_ns);
     return AskForWindow();
@@ -252,7 +252,7 @@ void Feed::Resume(const NameMap<int64_t>& logged, int64_t now_ns) {
   flush_ns_ = now_ns;
   ask_ns_ = now_ns + kReceiptNs;
   state_ = FeedState::kPublishing;
-  LogInfo("publishing from{}", Format(rows_sent_, source_->tables()));
+  LogInfo("publishing from{}{}", Format(rows_sent_, source_->tables()), ShardText());
 }
 
 // A source without a pace would overrun any subscriber that is slower than the tickerplant.
@@ -282,7 +282,7 @@ void Feed::CheckReceipt(NameMap<int64_t> logged, int64_t now_ns) {
   if (progress || behind == 0) progress_ns_ = now_ns;
   if (state_ == FeedState::kConfirming && AllLogged()) {
     state_ = FeedState::kDone;
-    LogInfo("done logged{}", Format(rows_logged_, source_->tables()));
+    LogInfo("done logged{}{}", Format(rows_logged_, source_->tables()), ShardText());
   } else if (behind > 0 && (!refusal_.empty() || now_ns - progress_ns_ >= kRefusedNs)) {
     refused_ += behind;
     SendAgain(now_ns);
@@ -380,7 +380,7 @@ void Feed::Publish(int64_t now_ns) {
   state_ = FeedState::kConfirming;
   progress_ns_ = now_ns;
   ask_ns_ = now_ns;
-  LogInfo("all sent{}", Format(rows_sent_, source_->tables()));
+  LogInfo("all sent{}{}", Format(rows_sent_, source_->tables()), ShardText());
   if (rows_total_ > 0) return;
   const bool had_all = std::any_of(rows_sent_.begin(), rows_sent_.end(),
                                    [](const auto& rows) { return rows.second > 0; });
@@ -413,9 +413,13 @@ void Feed::SendPending() {
 }
 
 void Feed::Fail(absl::Status why) {
-  LogError("failed error={}", Message(why));
+  LogError("failed error={}{}", Message(why), ShardText());
   error_ = std::move(why);
   state_ = FeedState::kFailed;
+}
+
+std::string Feed::ShardText() const {
+  return settings_.shard.empty() ? std::string() : " shard=" + settings_.shard;
 }
 
 void Feed::CountRate(int64_t now_ns) {

@@ -62,6 +62,7 @@ class Link {
 
 struct FeedSettings {
   std::string name = "feed";  // Its rows are numbered under this name.
+  std::string shard = {};     // For log lines; empty without shards.
   // A random text that distinguishes this process from others with the same name. If empty, the
   // feed asks for its rows without claiming the name.
   std::string instance = {};
@@ -70,7 +71,7 @@ struct FeedSettings {
   bool again = false;
   // True: sends no first row before Admit is called.
   bool waits_for_others = false;
-  int64_t batch_ns = 0;    // Longest time that a due row may wait for others; 0 sends at once.
+  int64_t batch_ns = 0;  // Longest time that a due row may wait for others; 0 sends at once.
   size_t queue_bytes_max = size_t{8} << 20;
   // If the source has no pace, asks the tickerplant not to read this feed while a subscriber is
   // more than this many rows behind; 0: does not ask.
@@ -150,6 +151,7 @@ class Feed {
   void SendPending();
   void Fail(absl::Status why);
   void CountRate(int64_t now_ns);
+  std::string ShardText() const;
   bool AllLogged() const;
   int64_t NextCall(int64_t now_ns) const;
 

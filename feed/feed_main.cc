@@ -56,8 +56,9 @@ absl::StatusOr<std::vector<FeedTarget>> TargetsOf(const FeedOptions& options,
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> all, options.source.chosen().Open());
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                         ShardSource::Create(std::move(all), shards.map, i, shards.schemas));
-    targets.push_back({shards.map->shards()[i], std::move(address),
-                       std::make_unique<Feed>(settings, std::move(source))});
+    settings.shard = shards.map->shards()[i];
+    targets.push_back(
+        {settings.shard, std::move(address), std::make_unique<Feed>(settings, std::move(source))});
   }
   return targets;
 }

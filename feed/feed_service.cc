@@ -60,9 +60,9 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
     Pump();
   }
   void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override {
-    static LogLimit limit(10 * kNsPerSecond);
-    if (limit.Pass())
-      LogWarn("no tickerplant error=\"{}\" pause_ms={}", Message(why), pause.count());
+    if (!connect_limit_.Pass()) return;
+    LogWarn("no tickerplant address={} error=\"{}\" pause_ms={}", client_.address().ToString(),
+            Message(why), pause.count());
   }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage& message) override {
     const absl::StatusOr<Value> value = wire::Decode(message.body);
@@ -75,7 +75,8 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
     if (!service_.stopped_) {
-      LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+      LogWarn("tickerplant lost address={} error=\"{}\"", client_.address().ToString(),
+              why.ok() ? "closed" : Message(why));
     }
     ++*connects_;
     connection_ = nullptr;
@@ -100,6 +101,7 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
   const std::string shard_;
   std::unique_ptr<Feed> feed_;
   wire::Timer timer_;
+  LogLimit connect_limit_{10 * kNsPerSecond};
   wire::Connection* connection_ = nullptr;
   std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
   wire::Client client_;
@@ -150,7 +152,8 @@ void FeedService::Start() {
 // A shard that refuses the source must do so before another one has rows of it.
 void FeedService::AdmitIfAllGranted() {
   if (std::exchange(admitted_, true)) return;
-  admitted_ = std::ranges::all_of(senders_, [](const auto& each) { return each->feed().granted(); });
+  admitted_ =
+      std::ranges::all_of(senders_, [](const auto& each) { return each->feed().granted(); });
   if (!admitted_) return;
   for (const auto& sender : senders_) {
     sender->feed().Admit(clock_.NowNs());
