@@ -3,8 +3,10 @@
 tickerplant of one shard and the feed are killed. The rows of all shards are those of a stack without shards."""
 
 import collections
+import os
 import pathlib
 import random
+import signal
 import socket
 import sys
 
@@ -96,6 +98,35 @@ class ShardsTest(stack.StackTest):
         self.ends_the_day(running, rdbs)
         self.map_changes_between_days(running, named)
 
+    def test_a_tickerplant_restarts_after_the_feed(self):
+        """Each row is logged once if the feed restarts late in its source, and a tickerplant after that. No process
+        takes a changed map while the stack runs."""
+        running = self.start_stack(config([]), "--date", DATE)
+        rdbs = ["rdb-a", "rdb-b"]
+        quotes = lambda: sum(running.count("quote", rdb) for rdb in rdbs)
+        stack.wait_until(lambda: quotes() > QUOTES // 2, 60, "half of the rows")
+        running.kill("feed")
+        before = quotes()
+        stack.wait_until(lambda: quotes() > before + 500, 60, "rows of the second feed")
+        running.kill("tickerplant-b")
+        self.wait_until_done(running, rdbs)
+        self.assertEqual(QUOTES, quotes())
+        self.assertEqual(TRADES, sum(running.count("trade", rdb) for rdb in rdbs))
+
+        toml = running.folder / "stack.toml"
+        toml.write_text(config(["AAPL"]), encoding="utf-8")
+        old = running.pid("feed")
+        os.kill(old, signal.SIGKILL)
+        log = running.data / "logs" / "feed.log"
+        stack.wait_until(lambda: "with which the stack was started" in log.read_text(encoding="utf-8", errors="replace"),
+                         60, "the refusal of the changed file")
+        toml.write_text(config([]), encoding="utf-8")
+        self.wait_until_done(running, rdbs)
+        self.assertEqual(QUOTES, quotes())
+        shards = [running.ask(name, ".u.shard[]") for name in ("tickerplant-b", "rdb-b")]
+        self.assertEqual("b", dict(shards[0])["shard"])
+        self.assertEqual(dict(shards[0]), dict(shards[1]))
+
     def refuses_rows_of_another_shard(self, running, symbol):
         with running.connect("tickerplant-b") as tickerplant:
             for call in (f'.u.upd[`trade;(`{symbol};1f;2i;0b;" ";"N")]',
@@ -129,7 +160,10 @@ class ShardsTest(stack.StackTest):
         """Another map is used after the day has ended, and none once the next day has a row."""
         running.stop()
         running.ready_file.unlink(missing_ok=True)
-        again = self.start_stack(config(named[:1]), "--date", DATE, "--no-feed", name="sharded")
+        again = self.start_stack(config(named[:1]), "--date", DATE, name="sharded")
+        stack.wait_until(lambda: again.ask("feed", ".feed.stats[]`state") == "failed", 60, "the feed's refusal")
+        self.assertRegex(again.ask("feed", ".feed.stats[]`error").decode(), "again: [0-9]+ rows of feed@sim.* are logged as")
+        self.assertEqual([0, 0], [again.count("quote", rdb) for rdb in ("rdb-a", "rdb-b")])
         again.ask("tickerplant-a", f'.u.upd[`trade;(`{named[0]};1f;2i;0b;" ";"N")]')
         again.stop()
         toml = running.folder / "stack.toml"
@@ -137,7 +171,7 @@ class ShardsTest(stack.StackTest):
         refused = self.run_program("process", "tickerplant-a", "--config", str(toml), "--data", str(running.data),
                                    "--date", DATE, "--port", "0", timeout=30)
         self.assertEqual(1, refused.returncode, refused.stderr)
-        self.assertIn(f"sym{NEXT}: has rows of another map of shards", refused.stderr)
+        self.assertIn(f"sym{NEXT}: has rows of shard a of the map ", refused.stderr)
 
 
 EOD = """
@@ -193,6 +227,10 @@ class EndOfDayTest(stack.StackTest):
         except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
             return 0
 
+    def day(self, port):
+        with kdb_ipc.connect_within(port) as tickerplant:
+            return tickerplant.call(".u.d")
+
     def eod(self):
         return self.run_program("eod", *self.common, "--timeout", "30")
 
@@ -204,12 +242,11 @@ class EndOfDayTest(stack.StackTest):
         with kdb_ipc.connect_within(port) as tickerplant:
             tickerplant.call(".u.endofday[]")
         stack.wait_until(self.partition("a").is_dir, 30, "the partition of one shard")
+        self.assertNotEqual(self.day(port), self.day(port + 100))
         ended = self.eod()
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
         self.assertTrue(self.partition("b").is_dir())
-        for offset in (0, 100):
-            with kdb_ipc.connect_within(port + offset) as tickerplant:
-                self.assertEqual(NEXT, str(tickerplant.call(".u.d")).replace("-", "."))
+        self.assertEqual(self.day(port), self.day(port + 100))
         again = self.eod()
         self.assertEqual(1, again.returncode)
         self.assertIn(f"{NEXT} has not begun yet", again.stderr)
@@ -218,9 +255,9 @@ class EndOfDayTest(stack.StackTest):
         port = self.start()
         self.rdb.kill()
         self.rdb.wait()
+        day = self.day(port)
         self.assertEqual(1, self.eod().returncode)
-        with kdb_ipc.connect_within(port) as tickerplant:
-            self.assertEqual(DATE, str(tickerplant.call(".u.d")).replace("-", "."))
+        self.assertEqual(day, self.day(port))
 
 
 if __name__ == "__main__":
