@@ -7,16 +7,22 @@
 // bytes per row: 100 ns per row.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/time.h"
 #include "feed/feed.h"
 #include "feed/lean_source.h"
+#include "feed/shard_source.h"
 #include "feed/sim_source.h"
+#include "table/shard_map.h"
 
 namespace tickstack::feed {
 namespace {
@@ -58,6 +64,42 @@ BENCHMARK_CAPTURE(BM_Sim, paced, 48'000.0)
     ->Arg(1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Sim, fast, 0.0)->Arg(2'400)->Unit(benchmark::kMillisecond);
+
+// One of N shards: all rows are made, its own are chosen and copied. 8000 symbols.
+void BM_Shard(benchmark::State& state) {
+  SimOptions options;
+  options.batch_rows = 2'400;
+  options.rows = 4'000'000;
+  options.rate = 0;
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < state.range(0); ++i) names.push_back(fmt::format("s{}", i));
+  const auto map = std::make_shared<const ShardMap>(*ShardMap::Create(names, {}));
+  int64_t rows_of_shard = 0;
+  {
+    absl::StatusOr<std::unique_ptr<ShardSource>> source =
+        ShardSource::Create(*options.Open(), map, 0, DefaultSchemas());
+    TS_CHECK(source.ok());
+    (*source)->Start(0);
+    while ((*source)->next_due_ns() != kNeverDue) {
+      const FeedBatch* const batch = *(*source)->Next(kNsPerDay);
+      if (batch != nullptr) rows_of_shard += batch->rows;
+    }
+    int64_t rows = 0;
+    for (auto _ : state) {
+      TS_CHECK((*source)->Rewind({}).ok());
+      (*source)->Start(0);
+      while ((*source)->next_due_ns() != kNeverDue) {
+        const FeedBatch* const batch = *(*source)->Next(kNsPerDay);
+        if (batch == nullptr) continue;
+        benchmark::DoNotOptimize(batch->data.data());
+        rows += batch->rows;
+      }
+    }
+    TS_CHECK(rows == rows_of_shard * static_cast<int64_t>(state.iterations()));
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * options.rows);
+}
+BENCHMARK(BM_Shard)->Arg(1)->Arg(2)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond);
 
 // The whole feed without its socket: receives the messages, with headers, that a connection would.
 class NullLink final : public Link {

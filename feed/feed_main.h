@@ -19,7 +19,7 @@ namespace tickstack::feed {
 struct FeedShards {
   std::shared_ptr<const ShardMap> map;    // nullptr: one tickerplant has all symbols.
   std::vector<std::string> tickerplants;  // Addresses, in the order of map->shards().
-  std::vector<Schema> schemas;            // Of the tables of the source.
+  std::vector<Schema> schemas;            // The schemas of the source's tables.
 };
 
 struct FeedOptions {

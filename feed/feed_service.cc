@@ -21,8 +21,8 @@ constexpr int64_t kGatherNs = 250'000;
 
 }  // namespace
 
-// The client side of one tickerplant: reports the connection's events to the feed, and calls it when
-// rows are due.
+// The client side of one tickerplant: reports the connection's events to the feed, and calls it
+// when rows are due.
 class FeedService::Sender final : public wire::ClientHandler, public Link {
  public:
   Sender(FeedService& service, FeedTarget target)

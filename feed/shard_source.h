@@ -40,7 +40,7 @@ class ShardSource final : public Source {
 
   // While the place is not found, the next row becomes due when it is.
   void Start(int64_t now_ns) override;
-  // Cost: that of the source's rows, of all shards, and about 60 ns per row to choose and copy.
+  // Cost: that of the source's rows, of all shards, and 7 ns per row to choose, 5 to copy it.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
   // Reads `seek_rows` rows; Next reads the rest. Cost: that of Next for the rows since the nearest
@@ -72,7 +72,7 @@ class ShardSource final : public Source {
   const size_t shard_;
   const ShardSourceLimits limits_;
   int64_t start_ns_ = 0;        // When the source was started.
-  int64_t now_ns_ = 0;          // Of the last call.
+  int64_t now_ns_ = 0;          // The time of the last call.
   bool start_waits_ = false;    // The source is started when the place is found.
   bool seeks_ = false;          // The place is not found yet.
   NameMap<int64_t> rows_done_;  // By table: the shard's rows before the place.
@@ -81,6 +81,8 @@ class ShardSource final : public Source {
   wire::UpdDecoder decoder_;
   wire::RowsView rows_;         // The batch that Choose was called for.
   std::vector<size_t> chosen_;  // Rows of that batch that belong to the shard, ascending.
+  const ColumnView* symbol_column_ = nullptr;        // The batch has it; nullptr: there is none.
+  std::vector<std::span<const std::byte>> symbols_;  // Its names for the chosen rows, with NULs.
   ByteBuffer data_;
   FeedBatch batch_;
 };

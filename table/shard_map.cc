@@ -51,6 +51,12 @@ absl::StatusOr<ShardMap> ShardMap::Create(std::vector<std::string> shards,
   return map;
 }
 
+NameMap<std::string> ShardMap::symbols() const {
+  NameMap<std::string> symbols;
+  for (const auto& [symbol, shard] : named_) symbols[symbol] = shards_[shard];
+  return symbols;
+}
+
 size_t ShardMap::ShardOf(std::string_view symbol) const {
   if (!named_.empty()) {
     if (const auto found = named_.find(symbol); found != named_.end()) return found->second;
@@ -77,13 +83,19 @@ int ShardColumnOf(const Schema& schema) {
 
 ShardCache::ShardCache(std::shared_ptr<const ShardMap> map) : map_(std::move(map)) {}
 
+size_t ShardCache::ShardOfSecond(uint64_t name, const std::byte* at, size_t bytes, Slot* slots) {
+  std::swap(slots[0], slots[1]);
+  if (slots->name != name || slots->shard == SIZE_MAX) {
+    *slots = {name, map_->ShardOf(AsText(std::span(at, bytes)))};
+  }
+  return slots->shard;
+}
+
 size_t ShardCache::ShardOf(std::string_view symbol) {
   uint64_t name = 0;
   if (symbol.size() > sizeof name) return map_->ShardOf(symbol);
-  for (const char c : symbol) name = name << 8 | static_cast<unsigned char>(c);
-  Slot& slot = slots_[Scramble(name) % kSlots];
-  if (slot.name != name || slot.shard == SIZE_MAX) slot = {name, map_->ShardOf(symbol)};
-  return slot.shard;
+  std::memcpy(&name, symbol.data(), symbol.size());
+  return ShardOfShort(name, AsBytes(symbol).data(), symbol.size());
 }
 
 }  // namespace tickstack

@@ -16,10 +16,10 @@
 
 namespace tickstack::tickerplant {
 
-// Returns the rows by feed of the newest such logs in `data`, the data directory of the stack whose
-// map is `map` (nullptr: it has no shards). kFailedPrecondition if such a log has rows of a day that
-// has not ended: nothing would answer for them, or write them to a database. Cost: that of reading
-// the logs' indexes.
+// Returns the rows by feed of the newest such logs in `data`, the data directory of the stack with
+// the map `map` (nullptr: it has no shards). kFailedPrecondition if such a log has rows of a day
+// that has not ended: nothing would answer for them, or write them to a database. Cost: that of
+// reading the logs' indexes.
 absl::StatusOr<NameMap<wire::TableRows>> ReadLeftLogs(const std::string& data,
                                                       std::string_view log_name,
                                                       const ShardMap* map);

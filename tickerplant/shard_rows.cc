@@ -74,14 +74,14 @@ absl::Status ShardRows::Check(size_t table, const BatchView& batch) {
                            schemas_[table].table, shards.front());
   }
   const ColumnView& column = batch.columns[static_cast<size_t>(columns_[table])];
-  const char* name = reinterpret_cast<const char*>(column.data.data());
+  const std::byte *at = column.data.data(), *const end = at + column.data.size();
   for (size_t row = 0; row < column.rows; ++row) {
-    const std::string_view symbol(name);
-    const size_t shard = cache_.ShardOf(symbol);
+    const std::byte* const symbol = at;
+    const size_t shard = cache_.ShardOfNext(at, end);
     if (shard != shard_) [[unlikely]] {
-      return InvalidArgument("shard: {} belongs to shard {}", symbol, shards[shard]);
+      return InvalidArgument("shard: {} belongs to shard {}", AsText(std::span(symbol, at - 1)),
+                             shards[shard]);
     }
-    name += symbol.size() + 1;
   }
   return absl::OkStatus();
 }

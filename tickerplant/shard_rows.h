@@ -53,9 +53,9 @@ std::string ShardFileOf(const std::string& log_directory, std::string_view log_n
 // True if a log has more than its header. Errors: those of files.
 absl::StatusOr<bool> HasRows(const std::string& log_path);
 
-// Records in `shard_path` whose rows a log has: removes the file for a stack without shards. Call it
-// with the log's lock held, and before the log has rows. `log_path` is the log of the day that is to
-// be continued: a map may change between days. kFailedPrecondition if that log has rows of another
+// Records in `shard_path` whose rows a log has; removes the file for a stack without shards. Call
+// it with the log's lock held, and before the log has rows. `log_path` is the log of the day to
+// continue: a map may change between days. kFailedPrecondition if that log has rows of another
 // shard or map; other errors are those of files.
 absl::Status SettleShard(const std::string& shard_path, const std::string& log_path, bool has_rows,
                          const ShardId& id);

@@ -102,8 +102,8 @@ ShardId IdOf(const TickerplantOptions& plant) {
   return tickstack::IdOf(plant.shard.map.get(), plant.shard.index);
 }
 
-// Refuses another shard or map than that of the day that would be continued, and rows that the stack
-// has left behind.
+// Refuses another shard or map than that of the day to continue, and rows that the stack has left
+// behind.
 absl::Status CheckShards(const TickerplantMainOptions& options, const DayClock& day,
                          const Clock* clock, TickerplantOptions& plant) {
   if (IsChained(options)) return absl::OkStatus();
