@@ -6,6 +6,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/parser.h"
 #include "query/language/process_values.h"
+#include "query/language/row_order.h"
 #include "query/language/variables.h"
 #include "table/codec.h"
 
@@ -26,6 +27,8 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
       statements[0]->kind == Node::Kind::kQuery) {
     context.budget.set_root(statements[0]->query.get());
   }
+  std::optional<OrderMark> mark;
+  if (statements.back() != nullptr) mark.emplace(context.budget, *statements.back());
   TS_ASSIGN_OR_RETURN(Term last, EvaluateStatements(context, statements));
   // An assignment gives no answer, as in q.
   const bool assigned =
@@ -47,6 +50,9 @@ absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, C
   const Node& function = *parsed[0];
   if (function.kind == Node::Kind::kName) return CallName(context, function.name, args);
   TS_ASSIGN_OR_RETURN(Term term, EvaluateNode(context, function));
+  std::optional<LambdaMark> mark;
+  if (const auto* const called = std::get_if<Function>(&term))
+    mark.emplace(context.budget, *called);
   return ApplyTerm(context, std::move(term), args);
 }
 

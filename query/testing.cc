@@ -287,12 +287,15 @@ std::string TestEnvironment::AskRequest(const Value& request, const Limits& limi
 
 class GatewayTo::Remote final : public RemoteTable {
  public:
-  Remote(std::string_view name, std::vector<std::string> columns, TestEnvironment& process)
-      : name_(name), columns_(std::move(columns)), process_(process) {}
+  Remote(std::string_view name, const Schema& schema, TestEnvironment& process)
+      : name_(name), key_columns_(schema.key_columns), process_(process) {
+    for (const ColumnSpec& column : schema.columns) columns_.push_back(column.name);
+  }
 
   const std::string& name() const override { return name_; }
   bool IsOn(Side side) const override { return side == Side::kLast; }
   std::vector<std::string> Columns(Side) const override { return columns_; }
+  size_t KeyColumns() const override { return key_columns_; }
   std::span<const int32_t> Days(Side) const override { return {}; }
   size_t DaysOfOne(Side, std::span<const int32_t>) const override { return 1; }
   absl::StatusOr<Value> Ask(Side, std::span<const int32_t>, Value tree,
@@ -305,16 +308,15 @@ class GatewayTo::Remote final : public RemoteTable {
 
  private:
   const std::string name_;
-  const std::vector<std::string> columns_;
+  const size_t key_columns_;
+  std::vector<std::string> columns_;
   TestEnvironment& process_;
 };
 
 std::shared_ptr<const RemoteTable> GatewayTo::FindRemote(std::string_view name) {
   const std::optional<Snapshot> table = process_.FindTable(name);
   if (!table) return nullptr;
-  std::vector<std::string> columns;
-  for (const ColumnSpec& column : table->table().schema().columns) columns.push_back(column.name);
-  return std::make_shared<const Remote>(name, std::move(columns), process_);
+  return std::make_shared<const Remote>(name, table->table().schema(), process_);
 }
 
 std::string GatewayTo::Ask(std::string_view expression, const Limits& limits) {

@@ -2,12 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
 #include "query/columns/limits.h"
+#include "table/value.h"
 
 namespace tickstack::query {
 
@@ -90,6 +93,26 @@ class Budget {
   void set_root(const void* query) { root_ = query; }
   // Returns Limits::sink, if the result of the evaluation is that of this query; else nullptr.
   AnswerSink* SinkFor(const void* query) const { return query == root_ ? limits_.sink : nullptr; }
+
+  // Marks of parts of the expression whose rows may come in any order (language/row_order.h). A
+  // mark is valid for a few levels, so the same part in a call within this one has none.
+  size_t order_marks() const { return order_marks_.size(); }
+  void AddOrderMark(const void* part, const Value* sorted_by) {
+    order_marks_.push_back({part, sorted_by, levels_ + kLevelsOfMark});
+  }
+  void TrimOrderMarks(size_t count) {
+    while (order_marks_.size() > count) order_marks_.pop_back();
+  }
+  // Returns `sorted_by` of the part's mark, and drops the mark; nullopt if it has none.
+  std::optional<const Value*> TakeOrderMark(const void* part) {
+    for (OrderMark& mark : order_marks_) {
+      if (mark.part != part || levels_ > mark.max_level) continue;
+      mark.part = nullptr;
+      return mark.sorted_by;
+    }
+    return std::nullopt;
+  }
+
   int max_depth() const { return limits_.max_depth; }
   size_t max_text_bytes() const { return limits_.max_text_bytes; }
   WorkerPool* workers() const { return limits_.workers; }  // nullptr: no other thread helps.
@@ -102,12 +125,21 @@ class Budget {
   size_t LeftBytes() const;
   size_t LeftDramBytes() const;
 
+  // The call of a lambda: the expression, the call and the statement.
+  static constexpr int kLevelsOfMark = 3;
+  struct OrderMark {
+    const void* part;
+    const Value* sorted_by;
+    int max_level;
+  };
+
   const Limits& limits_;
   const void* root_ = nullptr;
   const int64_t began_at_;  // ThreadProcessorNs() at the start; 0 without Limits::processor_time.
   Amount charged_;
   Amount held_;
   int levels_ = 0;
+  std::vector<OrderMark> order_marks_;
 };
 
 }  // namespace tickstack::query

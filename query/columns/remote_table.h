@@ -3,8 +3,13 @@
 // A table whose rows other processes have: some have those of past days, the others those of the
 // last days. A query over it is evaluated there as far as possible
 // (query/language/remote_query.h).
+//
+// Its symbols may be spread over shards, each of which has a past and a last side of its own. On
+// the last day, each symbol is in the shard that ShardOf names. On any other day it is in one shard
+// too, but in which one is not known.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +37,10 @@ class RemoteTable {
   virtual bool IsOn(Side side) const = 0;
   // Returns the names of the columns in their order, without `date`.
   virtual std::vector<std::string> Columns(Side side) const = 0;
+  // Returns the columns of the last side with `date`, if the table has a column of that name there.
+  virtual std::vector<std::string> LastColumns() const { return Columns(Side::kLast); }
+  // Returns how many of LastColumns(), from the first one on, are keys.
+  virtual size_t KeyColumns() const { return 0; }
   // Returns the days, ascending, that each side answers for. No day is in both.
   virtual std::span<const int32_t> Days(Side side) const = 0;
   // Returns how many of the days, from the first one on, one process has: at least 1. `days` are
@@ -43,6 +52,24 @@ class RemoteTable {
   // errors: those of the query, kUnavailable, `stop`. `limits.sink` may take the answer.
   virtual absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
                                     const Limits& limits) const = 0;
+
+  // Returns the shards, each a table without further shards; the table itself if it has none. They
+  // live as long as the table. Ask is for these only, and Days of a table with several shards may
+  // have a day on both sides.
+  virtual std::vector<const RemoteTable*> Shards() const { return {this}; }
+  // Returns the column whose symbols are spread over the shards. Empty: there is none, and the
+  // first shard has all rows of the last day.
+  virtual std::string_view ShardColumn() const { return {}; }
+  // Returns the position in Shards() of the symbol's shard on the last day; nullopt if none of them
+  // has it.
+  virtual std::optional<size_t> ShardOf(std::string_view /*symbol*/) const { return 0; }
+  // Not OK if the days and columns are unknown, because no process has answered yet.
+  virtual absl::Status status() const { return absl::OkStatus(); }
+  // Not OK if a process of this shard may have a day that is not among its days: the day is later
+  // than these, and a side does not answer now.
+  virtual absl::Status StatusOf(int32_t /*day*/) const { return absl::OkStatus(); }
+  // Returns the name of this shard, for errors.
+  virtual std::string_view shard() const { return {}; }
 };
 
 }  // namespace tickstack::query

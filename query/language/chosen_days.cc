@@ -20,7 +20,7 @@ absl::StatusOr<ChosenDays> ChooseDays(Context& context, const Query& query,
                                       const std::vector<std::string>& names) {
   std::vector<int32_t> all;
   const std::span<const int32_t> past = table.Days(Side::kPast), last = table.Days(Side::kLast);
-  std::ranges::merge(past, last, std::back_inserter(all));
+  std::ranges::set_union(past, last, std::back_inserter(all));
   ChosenDays chosen;
   const TableView days = ViewOf({std::string(kDateColumn)},
                                 {Value::Vector(Type::kDate, std::span<const int32_t>(all))});
@@ -38,10 +38,7 @@ absl::StatusOr<ChosenDays> ChooseDays(Context& context, const Query& query,
     kept = std::make_shared<const RowSet>(std::move(passed));
     ++chosen.conditions;
   }
-  for (const uint32_t row : kept->ToVector()) {
-    const bool is_past = std::ranges::binary_search(past, all[row]);
-    (is_past ? chosen.past : chosen.last).push_back(all[row]);
-  }
+  for (const uint32_t row : kept->ToVector()) chosen.days.push_back(all[row]);
   return chosen;
 }
 

@@ -15,8 +15,8 @@
 namespace tickstack::query {
 
 struct ChosenDays {
-  size_t conditions = 0;  // Number of leading conditions on `date`, which chose the days.
-  std::vector<int32_t> past, last;
+  size_t conditions = 0;      // Number of leading conditions on `date`, which chose the days.
+  std::vector<int32_t> days;  // Ascending.
 };
 
 // Evaluates the leading conditions that name `date` and no other column over the days of the table.

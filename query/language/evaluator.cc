@@ -16,6 +16,7 @@
 #include "query/language/item_terms.h"
 #include "query/language/namespaces.h"
 #include "query/language/remote_query.h"
+#include "query/language/row_order.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
 
@@ -72,6 +73,15 @@ absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
   if (std::ranges::any_of(node.children, is_missing)) return EvaluateProjection(context, node);
   const Node& function = *node.children[0];
   if (GoesToItems(node)) return EvaluateToItems(context, node);
+  if (function.kind == Node::Kind::kFunction && node.children.size() == 2 &&
+      node.children[1]->kind == Node::Kind::kName && NeedsNoRows(*function.function)) {
+    if (const auto remote = RemoteSource(context, *node.children[1])) {
+      TS_ASSIGN_OR_RETURN(std::optional<Term> term,
+                          EvaluateWithoutRows(context, *remote, *function.function));
+      if (term.has_value()) return *std::move(term);
+    }
+  }
+  const ArgumentMarks marks(context, node);
   std::vector<Term> args(node.children.size() - 1);
   const size_t names = IsOverRemote(context, node) ? 1 : 0;
   if (names == 1) args[0] = Value::Symbol(node.children[1]->name);
@@ -315,6 +325,11 @@ absl::StatusOr<Term> EvaluateKind(Context& context, const Node& node) {
     case Node::Kind::kConstant:
       return node.value;
     case Node::Kind::kName:
+      if (const RowUse use = TakeRowUse(context.budget, node); use.any_order) {
+        if (const auto remote = RemoteSource(context, node)) {
+          return AllRowsOf(context, *remote, use);
+        }
+      }
       return FindName(context, node.name);
     case Node::Kind::kFunction:
       return Term(query::Function(node.function));

@@ -1,6 +1,7 @@
 #include "query/language/remote_query.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,6 +59,12 @@ Value Never() {
   return Value::List(std::move(items));
 }
 
+// The columns by which a partition and an rdb order their rows.
+constexpr std::string_view kSymColumn = "sym", kTimeColumn = "time";
+
+// The types of `time` by which the rows of a partition are ordered.
+bool IsTimeOfRows(Type type) { return type == Type::kTimestamp || type == Type::kTimespan; }
+
 // Replaces `date` by a date.
 void SetDate(Node& node, int32_t day) {
   if (node.kind == Node::Kind::kName && node.name == kDateColumn) {
@@ -71,14 +78,23 @@ void SetDate(Node& node, int32_t day) {
 
 class RemoteQuery {
  public:
-  RemoteQuery(Context& context, const Query& query, const RemoteTable& table)
+  RemoteQuery(Context& context, const Query& query, const RemoteTable& table, RowUse use)
       : context_(context),
         query_(query),
         table_(table),
+        use_(use),
+        shards_(table.Shards()),
         columns_(ColumnsOf(table)),
         names_(WithDate(columns_)) {}
 
   absl::StatusOr<Term> Run() {
+    if (shards_.size() > 1 && table_.KeyColumns() > 0 && !table_.ShardColumn().empty() &&
+        !IsKey(table_.ShardColumn())) {
+      return NyiError(
+          fmt::format("{} over shards: rows of several shards may have one key, "
+                      "since {} is not part of it",
+                      table_.name(), table_.ShardColumn()));
+    }
     TS_ASSIGN_OR_RETURN(const ChosenDays chosen, ChooseDays(context_, query_, table_, names_));
     const bool reads = query_.verb == Query::Verb::kSelect || query_.is_exec();
     if (!reads) return Change(chosen.conditions > 0);
@@ -86,18 +102,22 @@ class RemoteQuery {
     const Side side = table_.IsOn(Side::kLast) ? Side::kLast : Side::kPast;
     // Without days, the rows are those of an rdb, or if there is none, of a process with all days.
     const std::span<const int32_t> past = table_.Days(Side::kPast);
-    const bool has_all =
-        side == Side::kLast || past.empty() || table_.DaysOfOne(Side::kPast, past) == past.size();
+    const bool has_all = side == Side::kLast ||
+                         (shards_.size() == 1 &&
+                          (past.empty() || table_.DaysOfOne(Side::kPast, past) == past.size()));
     const bool by_days = chosen.conditions > 0 || names_date_ || !has_all;
-    if (!by_days) return Over({{side, table_.name(), {}, {}, false}}, /*with_date=*/false);
-    const std::vector<Part> parts = PartsOf(chosen);
+    if (row_number_ && shards_.size() > 1 && !table_.ShardColumn().empty())
+      return NyiError("i over rows of several shards");
+    TS_ASSIGN_OR_RETURN(const std::vector<Part> parts,
+                        by_days ? PartsOf(chosen) : PartsWithoutDays(side));
     if (row_number_ && parts.size() > 1) return NyiError("i over days of several processes");
-    return Over(parts, /*with_date=*/true);
+    return parts.empty() ? OverNoRows(by_days) : Over(parts, by_days);
   }
 
  private:
   // Rows that one process has.
   struct Part {
+    const RemoteTable* shard;
     Side side;
     std::string table;
     std::vector<int32_t> days;   // Empty: those that the process has.
@@ -109,20 +129,129 @@ class RemoteQuery {
     return table + std::string(1, kOfDay) + FormatDate(day);
   }
 
-  std::vector<Part> PartsOf(const ChosenDays& chosen) const {
+  // Returns the shards whose rows of the last day may meet the conditions: those of the symbols
+  // that a condition by item allows.
+  std::vector<bool> ShardsOfSymbols() const {
+    std::vector<bool> chosen(shards_.size(), true);
+    if (table_.ShardColumn().empty()) {
+      std::fill(chosen.begin() + 1, chosen.end(), false);
+      return chosen;
+    }
+    for (size_t i = 0; i < by_item_conditions_; ++i) {
+      const Value* const symbols = SymbolsOf(*prepared_.conditions[i]);
+      if (symbols == nullptr) continue;
+      std::vector<bool> of_condition(shards_.size(), false);
+      for (size_t k = 0; k < symbols->count(); ++k) {
+        const std::string_view symbol =
+            symbols->is_atom() ? symbols->symbol() : symbols->symbols()[k];
+        if (const std::optional<size_t> shard = table_.ShardOf(symbol)) of_condition[*shard] = true;
+      }
+      for (size_t k = 0; k < chosen.size(); ++k) chosen[k] = chosen[k] && of_condition[k];
+    }
+    return chosen;
+  }
+
+  // Returns the symbols of a condition such as sym=`A or sym in `A`B; nullptr for any other one.
+  const Value* SymbolsOf(const Node& condition) const {
+    const Builtin* const called = CalledBuiltin(condition);
+    if (called == nullptr || (called->name != "=" && called->name != "in")) return nullptr;
+    const Node *column = condition.children[1].get(), *symbols = condition.children[2].get();
+    if (called->name == "=" && IsShardColumn(*symbols)) std::swap(column, symbols);
+    if (!IsShardColumn(*column) || symbols->kind != Node::Kind::kConstant) return nullptr;
+    const Value& value = symbols->value;
+    if (value.is_atom_of(Type::kSymbol)) return &value;
+    return called->name == "in" && value.is(Type::kSymbol) ? &value : nullptr;
+  }
+
+  // True for a column of the key that the table has on the last side.
+  bool IsKey(std::string_view column) const {
+    const std::vector<std::string> columns = table_.LastColumns();
+    const auto keys = std::span(columns).first(std::min(table_.KeyColumns(), columns.size()));
+    return std::ranges::find(keys, column) != keys.end();
+  }
+
+  bool IsShardColumn(const Node& node) const {
+    return node.kind == Node::Kind::kName && node.name == table_.ShardColumn();
+  }
+
+  // The rows of `side` as a process of each shard sees them.
+  absl::StatusOr<std::vector<Part>> PartsWithoutDays(Side side) const {
+    const std::vector<bool> chosen = ShardsOfSymbols();
     std::vector<Part> parts;
-    std::span<const int32_t> past = chosen.past;
-    while (!past.empty()) {
-      const auto days = past.first(table_.DaysOfOne(Side::kPast, past));
-      parts.push_back({Side::kPast, table_.name(), {days.begin(), days.end()}, {}});
-      past = past.subspan(days.size());
+    for (size_t i = 0; i < shards_.size(); ++i) {
+      if (!chosen[i]) continue;
+      TS_RETURN_IF_ERROR(shards_[i]->status());
+      if (!shards_[i]->IsOn(side)) return LacksTable(*shards_[i]);
+      parts.push_back({shards_[i], side, table_.name(), {}, {}});
     }
-    for (const int32_t day : chosen.last) {
-      parts.push_back({Side::kLast, NameOfDay(table_.name(), day), {day}, day});
+    return parts;
+  }
+
+  absl::StatusOr<std::vector<Part>> PartsOf(const ChosenDays& chosen) const {
+    const std::span<const int32_t> last = table_.Days(Side::kLast);
+    const auto is_today = [&last](int32_t day) { return !last.empty() && day == last.back(); };
+    const bool only_today = chosen.days.size() == 1 && is_today(chosen.days.front());
+    const std::vector<bool> of_symbols = ShardsOfSymbols();
+    std::vector<Part> parts;
+    for (size_t i = 0; i < shards_.size(); ++i) {
+      const RemoteTable& shard = *shards_[i];
+      if (!of_symbols[i] && only_today) continue;
+      TS_RETURN_IF_ERROR(shard.status());
+      const bool has_last = of_symbols[i] && std::ranges::any_of(chosen.days, [&](int32_t day) {
+                              return std::ranges::binary_search(last, day);
+                            });
+      if (has_last && !shard.IsOn(Side::kLast)) return LacksTable(shard);
+      std::vector<int32_t> days = chosen.days;
+      // Earlier days may have been captured with other symbols in this shard.
+      if (!of_symbols[i]) std::erase_if(days, is_today);
+      if (!days.empty()) TS_RETURN_IF_ERROR(shard.StatusOf(days.back()));
+      const auto of = [&](Side side) {
+        std::vector<int32_t> of_side;
+        std::ranges::set_intersection(days, shard.Days(side), std::back_inserter(of_side));
+        return of_side;
+      };
+      const std::vector<int32_t> all_past = of(Side::kPast);
+      std::span<const int32_t> past = all_past;
+      while (!past.empty()) {
+        const auto of_one = past.first(shard.DaysOfOne(Side::kPast, past));
+        parts.push_back({&shard, Side::kPast, table_.name(), {of_one.begin(), of_one.end()}, {}});
+        past = past.subspan(of_one.size());
+      }
+      for (const int32_t day : of(Side::kLast)) {
+        parts.push_back({&shard, Side::kLast, NameOfDay(table_.name(), day), {day}, day});
+      }
     }
-    if (!parts.empty()) return parts;
-    if (table_.IsOn(Side::kPast)) return {{Side::kPast, table_.name(), {}, {}, true}};
-    return {{Side::kLast, table_.name(), {}, 0, true}};
+    return parts;
+  }
+
+  // The error of a shard whose rows of the last days would be missing.
+  absl::Status LacksTable(const RemoteTable& shard) const {
+    return QError(absl::StatusCode::kFailedPrecondition, "schema",
+                  fmt::format("no rdb of shard {} has {}: expected the same tables in all shards",
+                              shard.shard(), table_.name()));
+  }
+
+  // Evaluates the query over no rows, in any process that has the table and answers. Without days,
+  // the result has the columns of the last side.
+  absl::StatusOr<Term> OverNoRows(bool by_days) {
+    std::vector<Part> candidates;
+    for (const RemoteTable* const shard : shards_) {
+      const std::span<const int32_t> past = shard->Days(Side::kPast);
+      if (!by_days || !shard->status().ok() || past.empty()) continue;
+      candidates.push_back({shard, Side::kPast, table_.name(), {past.back()}, {}, true});
+    }
+    for (const RemoteTable* const shard : shards_) {
+      if (!shard->status().ok() || !shard->IsOn(Side::kLast)) continue;
+      const std::optional<int32_t> day = by_days ? std::optional(0) : std::nullopt;
+      candidates.push_back({shard, Side::kLast, table_.name(), {}, day, true});
+    }
+    absl::StatusOr<Term> term =
+        absl::UnavailableError(AbslView(fmt::format("no process has {} now", table_.name())));
+    for (const Part& candidate : candidates) {
+      term = Over({candidate}, by_days);
+      if (!absl::IsUnavailable(term.status())) break;
+    }
+    return term;
   }
 
   // Makes the expressions ready to be sent: conditions from the left, then the groups, then the
@@ -183,26 +312,118 @@ class RemoteQuery {
 
   absl::StatusOr<Term> Over(const std::vector<Part>& parts, bool with_date) {
     const bool same_columns = std::ranges::all_of(parts, [&](const Part& part) {
-      return std::ranges::is_permutation(table_.Columns(part.side), columns_);
+      return std::ranges::is_permutation(part.shard->Columns(part.side), columns_);
     });
     if (parts.size() > 1 && !same_columns) {
       return QError(
           absl::StatusCode::kFailedPrecondition, "schema",
-          fmt::format("{} has other columns in past days than in the last ones", table_.name()));
+          fmt::format("{} has other columns in past days than in the last ones{}", table_.name(),
+                      shards_.size() > 1 ? ", or in one shard than in another" : ""));
     }
     const Part& first = parts.front();
     const bool all_columns = query_.columns.empty();
     const bool lacks_date = first.day.has_value() && (names_date_ || all_columns);
     if (parts.size() == 1 && sendable_ && !lacks_date) return Whole(first);
     const bool conditions_by_item = by_item_conditions_ == prepared_.conditions.size();
+    const bool of_shards =
+        std::ranges::any_of(parts, [&](const Part& part) { return part.shard != first.shard; });
+    const RowOrder order = of_shards ? OrderFor() : RowOrder::kOfParts;
     if (sendable_ && conditions_by_item) {
-      const std::optional<SplitQuery> split = Split(prepared_, names_);
-      if (split) {
+      std::optional<SplitQuery> split = Split(prepared_, names_);
+      const bool ordered = split && of_shards && split->ordered;
+      // The first row of each kind, in the order of the parts.
+      const bool distinct = query_.distinct && of_shards;
+      const bool any_order = use_.any_order && use_.sorted_by == nullptr;
+      if (split && (!ordered || order == RowOrder::kOfDays) && (!distinct || any_order)) {
+        if (ordered && with_date && !split->date_group) {
+          // A symbol may be in one shard on one day and in another shard on the next.
+          split->date_group = split->of_part->groups.size();
+          split->of_part->groups.push_back({std::string(kDateColumn), true, NameNode(kDateColumn)});
+        }
         TS_ASSIGN_OR_RETURN(std::optional<Term> combined, Combine(parts, *split));
         if (combined.has_value()) return *std::move(combined);
       }
     }
-    return Locally(parts, with_date);
+    return Locally(parts, with_date, order);
+  }
+
+  // Which order the rows of several shards must have.
+  enum class RowOrder : uint8_t {
+    kOfParts,     // Any that keeps those of a part.
+    kOfDays,      // By day; rows of one symbol keep their order, which is that of one process.
+    kPreferably,  // That of one process, or if it cannot be known, by day and shard: row_order.h.
+    kOfRows,      // That of one process.
+  };
+
+  // True if all rows of a group of one day have the same symbol. The other groups must go by row,
+  // too: one such as `differ sym` is about all rows.
+  bool AreOfOneShard(std::span<const NamedNode> groups) const {
+    const auto by_row = [this](const NamedNode& group) {
+      const Node& node = *group.node;
+      const bool column = node.kind == Node::Kind::kName &&
+                          std::ranges::find(names_, BeforeDot(node.name)) != names_.end();
+      return column || GoesByItem(node, names_);
+    };
+    const auto of_shard = [this](const NamedNode& group) { return IsShardColumn(*group.node); };
+    return std::ranges::any_of(groups, of_shard) && std::ranges::all_of(groups, by_row);
+  }
+
+  RowOrder OrderFor() const {
+    if (needs_order_) return RowOrder::kOfRows;
+    const auto by_item = [this](const NamedNode& named) { return GoesByItem(*named.node, names_); };
+    const auto row_or_distinct = [this](const NamedNode& named) {
+      const Builtin* const called = CalledBuiltin(*named.node);
+      const bool distinct = called != nullptr && called->name == "distinct";
+      return NeedsNoOrder(distinct ? *named.node->children.back() : *named.node, names_);
+    };
+    const bool free_conditions = std::ranges::all_of(
+        prepared_.conditions,
+        [this](const NodePtr& condition) { return NeedsNoOrder(*condition, names_); });
+    const bool plain =
+        free_conditions && sendable_ && prepared_.limit == nullptr && prepared_.order == nullptr;
+    const auto order_free = [this](const NamedNode& named) {
+      return IsOrderFree(*named.node, names_);
+    };
+    const bool aggregates = plain && !prepared_.columns.empty() && !prepared_.distinct &&
+                            std::ranges::all_of(prepared_.groups, by_item) &&
+                            std::ranges::all_of(prepared_.columns, order_free);
+    if (aggregates) return RowOrder::kOfParts;
+    const bool limited = prepared_.limit != nullptr || prepared_.order != nullptr;
+    if (free_conditions && !limited && AreOfOneShard(prepared_.groups)) return RowOrder::kOfDays;
+    const bool rows =
+        plain && !prepared_.grouped && std::ranges::all_of(prepared_.columns, row_or_distinct);
+    return rows && IsInAnyOrder() ? RowOrder::kPreferably : RowOrder::kOfRows;
+  }
+
+  // True if the result may have its rows in any order that keeps those of a symbol in theirs. If
+  // they are sorted afterwards, that must be by symbol, in a column that has not changed.
+  bool IsInAnyOrder() const {
+    if (!use_.any_order || use_.sorted_by == nullptr) return use_.any_order;
+    const Value& columns = *use_.sorted_by;
+    const std::string_view of_shard = table_.ShardColumn();
+    bool by_symbol = false;
+    for (size_t i = 0; i < columns.count(); ++i) {
+      by_symbol |= (columns.is_atom() ? columns.symbol() : columns.symbols()[i]) == of_shard;
+    }
+    if (!by_symbol || of_shard.empty()) return false;
+    if (query_.grouped && query_.verb != Query::Verb::kUpdate) return false;
+    const auto changes = [&](const NamedNode& named) {
+      return named.name == of_shard && !IsShardColumn(*named.node);
+    };
+    const auto keeps = [&](const NamedNode& named) {
+      return named.name == of_shard && IsShardColumn(*named.node);
+    };
+    switch (query_.verb) {
+      case Query::Verb::kSelect:
+        return query_.columns.empty() || std::ranges::any_of(query_.columns, keeps);
+      case Query::Verb::kExec:
+        return false;
+      case Query::Verb::kUpdate:
+        return std::ranges::none_of(query_.columns, changes);
+      case Query::Verb::kDelete:
+        return true;
+    }
+    return false;
   }
 
   // Returns the conditions for a part, the first `count` of those that are not about days.
@@ -211,6 +432,9 @@ class RemoteQuery {
     if (part.empty) {
       conditions.push_back(part.side == Side::kPast ? DateIn({}) : Never());
     } else if (part.side == Side::kPast && !part.days.empty()) {
+      conditions.push_back(DateIn(part.days));
+    } else if (part.day && IsKey(kDateColumn)) {
+      // Rows of other dates will not be in the partition (disk/rows_of_date.h).
       conditions.push_back(DateIn(part.days));
     }
     for (size_t i = 0; i < count; ++i) {
@@ -234,8 +458,8 @@ class RemoteQuery {
     for (size_t i = 3; i < tree.count(); ++i) items.push_back(ItemAt(tree, i));
     Limits limits = context_.budget.limits();
     limits.sink = sink;
-    TS_ASSIGN_OR_RETURN(Value answer,
-                        table_.Ask(part.side, part.days, Value::List(std::move(items)), limits));
+    TS_ASSIGN_OR_RETURN(
+        Value answer, part.shard->Ask(part.side, part.days, Value::List(std::move(items)), limits));
     TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(answer)));
     return answer;
   }
@@ -346,6 +570,9 @@ class RemoteQuery {
       TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
     }
     std::vector<Value> columns = joined.empty() ? *std::move(without_rows) : joined.Take();
+    if (split.ordered && split.date_group) {
+      TS_RETURN_IF_ERROR(Sort(columns, {*split.date_group}));
+    }
     TS_ASSIGN_OR_RETURN(Term term, EvaluateQueryOver(context_, *split.of_results,
                                                      ViewOf(std::move(names), std::move(columns)),
                                                      /*conditions=*/{}));
@@ -354,7 +581,7 @@ class RemoteQuery {
 
   // Fetches the rows that meet the conditions by item, with the columns that the query names, and
   // evaluates the query over them.
-  absl::StatusOr<Term> Locally(const std::vector<Part>& parts, bool with_date) {
+  absl::StatusOr<Term> Locally(const std::vector<Part>& parts, bool with_date, RowOrder order) {
     if (row_number_) {
       // The number is that among all rows of a partition, before any condition.
       const bool one =
@@ -363,20 +590,29 @@ class RemoteQuery {
       by_item_conditions_ = 0;
     }
     const bool all = query_.columns.empty() || !sendable_;
+    // In a partition rows are ordered by symbol, in an rdb by arrival.
+    const bool merges = order == RowOrder::kPreferably || order == RowOrder::kOfRows;
     const bool fetches_conditions = by_item_conditions_ < prepared_.conditions.size();
     std::vector<std::string> names;
     if (with_date) names.emplace_back(kDateColumn);
+    // Without days, the rows are those that an rdb has: with their keys, and with their own column
+    // `date` if they have one.
+    const bool as_in_rdb = !with_date && std::ranges::all_of(parts, [](const Part& part) {
+      return part.side == Side::kLast;
+    });
     // A partition has its own order of columns.
     const Side side = with_date && table_.IsOn(Side::kPast) ? Side::kPast : parts.front().side;
-    for (const std::string& column : table_.Columns(side)) {
+    for (const std::string& column : as_in_rdb ? table_.LastColumns() : table_.Columns(side)) {
       if (all || wanted_.contains(column) ||
-          (fetches_conditions && of_conditions_.contains(column))) {
+          (fetches_conditions && of_conditions_.contains(column)) ||
+          (merges && (column == kTimeColumn || column == kSymColumn))) {
         names.push_back(column);
       }
     }
     // The number of rows is needed even if no column is.
     if (names.empty() && !columns_.empty()) names.push_back(columns_.front());
     Joined joined;
+    std::vector<std::vector<Value>> of_parts;
     for (const Part& part : parts) {
       Query fetch;
       fetch.source = NameNode(table_.name());
@@ -390,23 +626,191 @@ class RemoteQuery {
           std::vector<Value> columns,
           ColumnsIn(std::move(answer), names, part.day ? std::optional(kDateColumn) : std::nullopt,
                     part.day.value_or(0)));
-      TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
+      if (merges) {
+        of_parts.push_back(std::move(columns));
+      } else {
+        TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
+      }
     }
-    return EvaluateQueryOver(context_, prepared_, ViewOf(std::move(names), joined.Take()),
+    std::vector<Value> rows;
+    if (merges) {
+      TS_ASSIGN_OR_RETURN(rows, Merge(parts, std::move(of_parts), names, with_date, order));
+    } else {
+      rows = joined.Take();
+      if (order == RowOrder::kOfDays && with_date) TS_RETURN_IF_ERROR(Sort(rows, {0}));
+    }
+    TableView view = ViewOf(std::move(names), std::move(rows));
+    if (as_in_rdb && all) view.key_columns = table_.KeyColumns();
+    return EvaluateQueryOver(context_, prepared_, std::move(view),
                              std::span(prepared_.conditions).subspan(by_item_conditions_));
+  }
+
+  // Joins the rows of shards in the order in which one process would have them: those of a
+  // partition by symbol, or by time if the table has no column `sym`; those of an rdb by time.
+  // `names`: the columns, with `date` as the first one if `dated`.
+  absl::StatusOr<std::vector<Value>> Merge(const std::vector<Part>& parts,
+                                           std::vector<std::vector<Value>> of_parts,
+                                           const std::vector<std::string>& names, bool dated,
+                                           RowOrder order) {
+    const auto position = [&names](std::string_view name) -> std::optional<size_t> {
+      const auto found = std::ranges::find(names, name);
+      if (found == names.end()) return std::nullopt;
+      return static_cast<size_t>(found - names.begin());
+    };
+    const auto is_of_partition = [&parts](const Part& part) {
+      // One shard may have written a day that another shard is still writing.
+      return std::ranges::any_of(parts, [&part](const Part& other) {
+        return other.side == Side::kPast &&
+               (&other == &part || (part.day && std::ranges::count(other.days, *part.day) > 0));
+      });
+    };
+    Joined all;
+    for (const bool of_partitions : {true, false}) {
+      const std::optional<size_t> sym = position(kSymColumn), time = position(kTimeColumn);
+      const bool by_sym = of_partitions && sym && table_.ShardColumn() == kSymColumn;
+      std::optional<size_t> key = by_sym ? sym : time;
+      // Rows of a keyed table are in the order in which their keys came first.
+      if (!of_partitions && table_.KeyColumns() > 0 && !IsKey(kTimeColumn)) key.reset();
+      std::vector<size_t> keys;
+      if (dated) keys.push_back(0);
+      if (key) keys.push_back(*key);
+      Joined joined;
+      std::vector<int64_t> part_of_row;
+      bool all_sorted = key.has_value();
+      std::set<const RemoteTable*> with_rows;
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (is_of_partition(parts[i]) != of_partitions) continue;
+        if (of_parts[i].front().count() > 0) with_rows.insert(parts[i].shard);
+        TS_RETURN_IF_ERROR(context_.budget.Charge(of_parts[i].front().count(), sizeof(int64_t)));
+        part_of_row.insert(part_of_row.end(), of_parts[i].front().count(), static_cast<int64_t>(i));
+        const bool by_time = time && IsTimeOfRows((of_parts[i][*time]).type());
+        if (of_partitions && parts[i].side == Side::kLast && (by_sym || by_time)) {
+          // The order in which the day will be written (disk/row_order.h).
+          std::vector<size_t> written = keys;
+          if (by_sym && by_time) written.push_back(*time);
+          TS_RETURN_IF_ERROR(Sort(of_parts[i], written));
+        } else if (all_sorted) {
+          TS_ASSIGN_OR_RETURN(const std::optional<Value> other, OrderOf(of_parts[i], keys));
+          all_sorted = !other.has_value();
+        }
+        TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(of_parts[i]), context_.budget));
+      }
+      if (joined.empty()) continue;
+      std::vector<Value> columns = joined.Take();
+      const std::string_view by = by_sym ? kSymColumn : kTimeColumn;
+      if (with_rows.size() > 1 && all_sorted) {
+        columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(part_of_row)));
+        TS_RETURN_IF_ERROR(Sort(columns, keys));
+        TS_ASSIGN_OR_RETURN(const bool has_ties, HasTies(columns, keys));
+        columns.pop_back();
+        if (has_ties && order == RowOrder::kOfRows) {
+          return UnknownOrder("which have equal values of", by);
+        }
+      } else if (with_rows.size() > 1 && order == RowOrder::kOfRows) {
+        return UnknownOrder("which are not in order of", by);
+      }
+      TS_RETURN_IF_ERROR(all.Add(table_.name(), std::move(columns), context_.budget));
+    }
+    std::vector<Value> columns = all.Take();
+    if (dated) TS_RETURN_IF_ERROR(Sort(columns, {0}));
+    return columns;
+  }
+
+  // The error of a result that depends on an order that is not known.
+  absl::Status UnknownOrder(std::string_view why, std::string_view column) const {
+    const std::string_view symbol = table_.ShardColumn();
+    return NyiError(fmt::format(
+        "the order of rows of several shards, {} {}{}", why, column,
+        symbol.empty() ? "" : fmt::format(": add by {0}, or sort them by `{0}", symbol)));
+  }
+
+  // Returns whether two rows of different parts are equal in the key columns by which the rows are
+  // sorted. The last column is the part of each row.
+  absl::StatusOr<bool> HasTies(const std::vector<Value>& columns, const std::vector<size_t>& keys) {
+    const auto part = columns.back().span<int64_t>();
+    std::vector<uint8_t> differs(part.size(), 0);
+    for (const size_t key : keys) {
+      Term arg = columns[key];
+      TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("differ"), std::span(&arg, 1)));
+      TS_ASSIGN_OR_RETURN(const Value of_key, ToValue(std::move(term), context_.budget));
+      const auto flags = of_key.span<uint8_t>();
+      for (size_t i = 0; i < differs.size(); ++i) differs[i] |= flags[i];
+    }
+    for (size_t i = 1; i < differs.size(); ++i) {
+      if (differs[i] == 0 && part[i] != part[i - 1]) return true;
+    }
+    return false;
+  }
+
+  absl::StatusOr<Value> ItemsAt(const Value& items, const Value& positions) {
+    Term args[] = {items, positions};
+    TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("@"), args));
+    return ToValue(std::move(term), context_.budget);
+  }
+
+  // Returns the positions of rows in the order of some of their columns, the most significant one
+  // first; rows that are equal there keep their order. nullopt: they are in that order.
+  absl::StatusOr<std::optional<Value>> OrderOf(const std::vector<Value>& columns,
+                                               std::vector<size_t> keys) {
+    std::optional<Value> order;  // By the keys so far.
+    for (; !keys.empty(); keys.pop_back()) {
+      Value key = columns[keys.back()];
+      if (order) {
+        TS_ASSIGN_OR_RETURN(key, ItemsAt(key, *order));
+      }
+      Term arg = std::move(key);
+      TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("iasc"), std::span(&arg, 1)));
+      TS_ASSIGN_OR_RETURN(Value next, ToValue(std::move(term), context_.budget));
+      if (order) {
+        TS_ASSIGN_OR_RETURN(next, ItemsAt(*order, next));
+      }
+      order = std::move(next);
+    }
+    if (order && std::ranges::is_sorted(order->span<int64_t>())) order.reset();
+    return order;
+  }
+
+  // Sorts rows as OrderOf says.
+  absl::Status Sort(std::vector<Value>& columns, std::vector<size_t> keys) {
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> order, OrderOf(columns, std::move(keys)));
+    for (size_t i = 0; order && i < columns.size(); ++i) {
+      TS_ASSIGN_OR_RETURN(columns[i], ItemsAt(columns[i], *order));
+    }
+    return absl::OkStatus();
   }
 
   // `update` and `delete` change a copy of the rows of the last days.
   absl::StatusOr<Term> Change(bool by_days) {
     if (by_days) return NyiError("update or delete over days of several processes");
-    TS_ASSIGN_OR_RETURN(Term rows, AllRowsOf(context_, table_));
+    TS_ASSIGN_OR_RETURN(Term rows, RowsToChange());
     TS_ASSIGN_OR_RETURN(TableView view, ToView(context_, std::move(rows)));
     return EvaluateQueryOver(context_, query_, std::move(view), query_.conditions);
+  }
+
+  absl::StatusOr<Term> RowsToChange() {
+    if (shards_.size() == 1) return AllRowsOf(context_, table_);
+    Query all;
+    all.source = NameNode(table_.name());
+    RemoteQuery rows(context_, all, table_, IsInAnyOrder() ? RowUse{true} : RowUse{});
+    // The items of a constant vector are those of the rows, one each.
+    const auto needs_order = [this](const NamedNode& named) {
+      return !NeedsNoOrder(*named.node, names_);
+    };
+    rows.needs_order_ = std::ranges::any_of(query_.conditions,
+                                            [&](const NodePtr& condition) {
+                                              return !NeedsNoOrder(*condition, names_);
+                                            }) ||
+                        (query_.verb == Query::Verb::kUpdate && !AreOfOneShard(query_.groups) &&
+                         (std::ranges::any_of(query_.columns, needs_order) ||
+                          std::ranges::any_of(query_.groups, needs_order)));
+    return rows.Run();
   }
 
   Context& context_;
   const Query& query_;
   const RemoteTable& table_;
+  const RowUse use_;
+  const std::vector<const RemoteTable*> shards_;
   const std::vector<std::string> columns_;  // Without `date`.
   const std::vector<std::string> names_;    // With `date`.
   // The query with expressions that can be sent, and without the conditions about days.
@@ -415,6 +819,7 @@ class RemoteQuery {
   std::set<std::string> wanted_;         // Columns that groups, order and columns name.
   std::set<std::string> of_conditions_;  // Columns that conditions name, other than days.
   bool names_date_ = false, row_number_ = false, sendable_ = true;
+  bool needs_order_ = false;  // What is done with the result depends on the order of its rows.
 };
 
 }  // namespace
@@ -423,12 +828,12 @@ std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& so
   if (source.kind != Node::Kind::kName) return nullptr;
   if (context.scope != nullptr && context.scope->view->Find(source.name) >= 0) return nullptr;
   if (context.variables.Has(source.name)) return nullptr;
-  return context.environment.FindRemote(source.name);
+  return context.environment.FindRemote(context.variables.Whole(source.name));
 }
 
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
-                                         const RemoteTable& table) {
-  return RemoteQuery(context, query, table).Run();
+                                         const RemoteTable& table, RowUse use) {
+  return RemoteQuery(context, query, table, use).Run();
 }
 
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,
@@ -443,11 +848,44 @@ absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable
   return term;
 }
 
-absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table) {
-  if (!table.IsOn(Side::kLast)) {
+bool NeedsNoRows(const Builtin& function) {
+  return function.name == "count" || function.name == "cols" || function.name == "keys" ||
+         function.name == "meta";
+}
+
+absl::StatusOr<std::optional<Term>> EvaluateWithoutRows(Context& context, const RemoteTable& table,
+                                                        const Builtin& function) {
+  Query query;
+  query.source = NameNode(table.name());
+  if (function.name == "count") {
+    query.verb = Query::Verb::kExec;
+    query.columns.push_back({"x", false, CallNode("count", NameNode("i"))});
+    TS_ASSIGN_OR_RETURN(Term count, EvaluateRemoteQuery(context, query, table));
+    return count;
+  }
+  absl::Status silent;  // The error of a shard that has the table and does not answer.
+  for (const RemoteTable* const shard : table.Shards()) {
+    if (!shard->status().ok() || !shard->IsOn(Side::kLast)) continue;
+    std::vector<Value> items;
+    items.push_back(Value::Symbol(function.name));
+    items.push_back(Value::Symbol(table.name()));
+    Limits limits = context.budget.limits();
+    limits.sink = nullptr;
+    absl::StatusOr<Value> answer =
+        shard->Ask(Side::kLast, {}, Value::List(std::move(items)), limits);
+    if (answer.ok()) return Term(*std::move(answer));
+    if (!absl::IsUnavailable(answer.status())) return answer.status();
+    silent.Update(answer.status());
+  }
+  if (!silent.ok()) return silent;
+  return std::nullopt;
+}
+
+absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table, RowUse use) {
+  if (!table.IsOn(Side::kLast) || table.Shards().size() > 1) {
     Query all;
     all.source = NameNode(table.name());
-    return EvaluateRemoteQuery(context, all, table);
+    return EvaluateRemoteQuery(context, all, table, use);
   }
   Limits limits = context.budget.limits();
   limits.sink = nullptr;

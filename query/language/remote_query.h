@@ -11,6 +11,12 @@
 //                 conditions, with only the columns that the query names, and the query is
 //                 evaluated over them here
 //
+// If symbols are spread over shards, a part is the days of one side of one shard. Conditions by
+// item on symbols choose the shards for the last day; earlier days are asked of all. Rows of
+// several shards are merged into the order of one process (RemoteQuery::Merge). If that order is
+// unknown, a result that depends on it is an error (row_order.h). Results `by sym` do not depend on
+// it, since a symbol is in one shard on each day.
+//
 // What names no column, such as a variable of the request, is evaluated here and sent as a value
 // (sendable.h). A condition over all rows, such as price=max price, applies to the rows of all
 // processes together, so it is evaluated here if there are several.
@@ -22,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "query/columns/remote_table.h"
 #include "query/language/ast.h"
+#include "query/language/row_order.h"
 #include "query/language/term.h"
 
 namespace tickstack::query {
@@ -30,15 +37,20 @@ namespace tickstack::query {
 std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& source);
 
 // Evaluates a query over a remote table. Errors: kAborted if no process has a day any more; `nyi`
-// for row numbers over several processes, and for `update` and `delete` with conditions on `date`;
-// `schema` if the processes do not have the same columns.
+// for row numbers over several processes, for an unknown order of rows, and for `update` and
+// `delete` with conditions on `date`; `schema` if the processes do not have the same columns.
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
-                                         const RemoteTable& table);
+                                         const RemoteTable& table, RowUse use = {});
 
 // Returns a column of the last days; nullopt if there is no such column.
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,
                                              std::string_view column);
+// True for `count`, `cols`, `keys` and `meta`, which EvaluateWithoutRows evaluates.
+bool NeedsNoRows(const Builtin& function);
+// Evaluates such a function of the table without fetching rows; nullopt if that is not possible.
+absl::StatusOr<std::optional<Term>> EvaluateWithoutRows(Context& context, const RemoteTable& table,
+                                                        const Builtin& function);
 // Returns all rows of the last days.
-absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table);
+absl::StatusOr<Term> AllRowsOf(Context& context, const RemoteTable& table, RowUse use = {});
 
 }  // namespace tickstack::query

@@ -21,6 +21,7 @@
 #include "query/language/node_copy.h"
 #include "query/language/partitions.h"
 #include "query/language/remote_query.h"
+#include "query/language/row_order.h"
 #include "query/language/update.h"
 #include "query/language/variables.h"
 
@@ -499,13 +500,13 @@ absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, Tab
 
 // Evaluates a query over the remote table that `source` names; nullopt if it names none.
 static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context, const Query& query,
-                                                              const Node& source) {
+                                                              const Node& source, RowUse use) {
   // A day that went from one side to the other meanwhile is found there by the next attempt.
   constexpr int kTries = 3;
   for (int i = 1;; ++i) {
     const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, source);
     if (remote == nullptr) return std::nullopt;
-    absl::StatusOr<Term> term = EvaluateRemoteQuery(context, query, *remote);
+    absl::StatusOr<Term> term = EvaluateRemoteQuery(context, query, *remote, use);
     if (i < kTries && absl::IsAborted(term.status())) continue;
     TS_RETURN_IF_ERROR(term.status());
     return *std::move(term);
@@ -532,6 +533,7 @@ static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const
 }
 
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
+  const RowUse use = TakeRowUse(context.budget, query);
   std::optional<std::string> variable;
   const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
   if (changes) {
@@ -550,14 +552,14 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
         .Run();
   }
   TS_ASSIGN_OR_RETURN(std::optional<Term> remote,
-                      EvaluateOverRemote(context, query, *query.source));
+                      EvaluateOverRemote(context, query, *query.source, use));
   if (remote.has_value()) return *std::move(remote);
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
   // select from `t is select from t.
   if (const auto* name = std::get_if<Value>(&source);
       name != nullptr && name->is_atom_of(Type::kSymbol)) {
     Context outside = context.Outside();
-    TS_ASSIGN_OR_RETURN(remote, EvaluateOverRemote(outside, query, *NameNode(name->symbol())));
+    TS_ASSIGN_OR_RETURN(remote, EvaluateOverRemote(outside, query, *NameNode(name->symbol()), use));
     if (remote.has_value()) return *std::move(remote);
   }
   if (query.verb == Query::Verb::kDelete && !query.columns.empty() && query.conditions.empty()) {

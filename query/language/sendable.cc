@@ -11,6 +11,7 @@
 #include "query/columns/remote_table.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
+#include "query/language/row_order.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
@@ -122,6 +123,10 @@ class Maker {
         made->children.resize(node.children.size());
         for (size_t i = node.children.size(); i-- > 0;) {
           if (node.children[i] == nullptr) continue;
+          std::optional<OrderMark> mark;
+          if (i == 2 && IsIn(node) && IsExecOfOneColumn(*node.children[i])) {
+            mark.emplace(context_.budget, *node.children[i]);
+          }
           TS_ASSIGN_OR_RETURN(made->children[i], Make(*node.children[i]));
         }
         return made;
@@ -133,6 +138,11 @@ class Maker {
   }
 
  private:
+  static bool IsIn(const Node& node) {
+    const Builtin* const called = CalledBuiltin(node);
+    return called != nullptr && called->name == "in";
+  }
+
   static NodePtr Shell(const Node& node) {
     auto made = std::make_unique<Node>();
     made->kind = node.kind;

@@ -19,6 +19,11 @@ namespace {
 constexpr std::array<std::string_view, 8> kOfThemselves = {"sum",   "prd",  "min", "max",
                                                            "first", "last", "all", "any"};
 
+// Aggregates that do not depend on the order of their items.
+constexpr std::array<std::string_view, 18> kOrderFree = {
+    "all", "any", "avg",  "cor",  "count", "cov",  "dev", "max",  "med",
+    "min", "prd", "scov", "sdev", "sum",   "svar", "var", "wavg", "wsum"};
+
 bool NamesDate(const Node& node) {
   if (node.kind == Node::Kind::kName)
     return node.name.substr(0, node.name.find('.')) == kDateColumn;
@@ -125,6 +130,7 @@ class Splitter {
       }
       if (!GoesByItem(last)) return nullptr;
       if (std::ranges::find(kOfThemselves, name) != kOfThemselves.end()) {
+        split_.ordered |= name == "first" || name == "last";
         return CallNode(name, Partial(CopyOf(node)));
       }
       if (name != "avg") return nullptr;
@@ -168,6 +174,49 @@ absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column,
   TS_ASSIGN_OR_RETURN(term, Apply(context, *FindBuiltin("null"), std::span(&term, 1)));
   TS_ASSIGN_OR_RETURN(const Value nulls, ToValue(std::move(term), context.budget));
   return std::ranges::find(nulls.span<uint8_t>(), 1) == nulls.span<uint8_t>().end();
+}
+
+bool IsOrderFree(const Builtin& function) {
+  return std::ranges::find(kOrderFree, function.name) != kOrderFree.end();
+}
+
+bool IsOrderFree(const Node& node, std::span<const std::string> columns) {
+  const Builtin* const called = CalledBuiltin(node);
+  if (called == nullptr) return false;
+  const auto args = std::span(node.children).subspan(1);
+  if (IsOrderFree(*called)) {
+    return std::ranges::all_of(args, [&](const NodePtr& arg) {
+      if (called->name == "count") {
+        if (arg->kind == Node::Kind::kName && arg->name == "i") return true;
+        const Builtin* const inner = CalledBuiltin(*arg);
+        if (inner != nullptr && inner->name == "distinct") {
+          return GoesByItem(*arg->children.back(), columns);
+        }
+      }
+      return GoesByItem(*arg, columns);
+    });
+  }
+  return called->depends_on == Builtin::Items::kSameItem &&
+         std::ranges::all_of(args, [&](const NodePtr& arg) {
+           const bool atom = arg->kind == Node::Kind::kConstant && arg->value.is_atom();
+           return atom || IsOrderFree(*arg, columns);
+         });
+}
+
+bool NeedsNoOrder(const Node& node, std::span<const std::string> columns) {
+  if (node.kind == Node::Kind::kConstant) return node.value.is_atom();
+  if (GoesByItem(node, columns) || IsOrderFree(node, columns)) return true;
+  const Builtin* const called = CalledBuiltin(node);
+  if (called == nullptr) return false;
+  const auto args = std::span(node.children).subspan(1);
+  if (called->name == "fby" && args[0]->kind == Node::Kind::kList) {
+    const std::vector<NodePtr>& pair = args[0]->children;
+    return args.size() == 2 && pair.size() == 2 && pair[0] != nullptr && pair[1] != nullptr &&
+           pair[0]->kind == Node::Kind::kFunction && IsOrderFree(*pair[0]->function) &&
+           NeedsNoOrder(*pair[1], columns) && NeedsNoOrder(*args[1], columns);
+  }
+  return (IsOrderFree(*called) || called->depends_on == Builtin::Items::kSameItem) &&
+         std::ranges::all_of(args, [&](const NodePtr& arg) { return NeedsNoOrder(*arg, columns); });
 }
 
 std::optional<SplitQuery> Split(const Query& query, std::span<const std::string> columns) {
