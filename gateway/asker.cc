@@ -74,6 +74,8 @@ class Asker::Question {
     tried_[*next] = true;
     waiting_.push_back(*next);
     ++replicas_.at(*next).under_way;
+    // A new connection asks whether it has read its log. An rdb may begin again with another one.
+    if (IsRefused(replicas_.at(*next).health)) asker_.links_[*next]->Stop();
     asker_.links_[*next]->Send(
         request_, limits_.sink == nullptr ? nullptr : &clients_.emplace_back(*this, *next));
     return true;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <iterator>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/status.h"
@@ -35,6 +35,8 @@ std::string_view NameOf(Health health) {
       return "doubtful";
     case Health::kBehind:
       return "behind";
+    case Health::kOther:
+      return "other";
   }
   return "";
 }
@@ -45,32 +47,52 @@ bool HaveTheSameDays(const SideContents& side) {
   });
 }
 
+// Adds days to others; both ascend.
+void AddDays(std::span<const int32_t> more, std::vector<int32_t>& days) {
+  std::vector<int32_t> both;
+  both.reserve(more.size() + days.size());
+  std::ranges::set_union(days, more, std::back_inserter(both));
+  days = std::move(both);
+}
+
 Value Longs(const std::vector<int64_t>& longs) {
   return Value::Vector(Type::kLong, std::span<const int64_t>(longs));
 }
 
 }  // namespace
 
-// A table as of the days in `contents`.
+// A table of one shard, as of the days in `contents`.
 class GatewayEnvironment::Table final : public query::RemoteTable {
  public:
-  Table(std::string name, std::shared_ptr<const Contents> contents, GatewayEnvironment& of)
-      : name_(std::move(name)), contents_(std::move(contents)), of_(of) {}
+  Table(std::string name, std::shared_ptr<const Contents> contents, size_t shard,
+        GatewayEnvironment& of)
+      : name_(std::move(name)), all_(std::move(contents)), shard_(shard), of_(of) {}
 
   const std::string& name() const override { return name_; }
-  bool IsOn(Side side) const override { return contents_->Of(side).tables.contains(name_); }
-  std::vector<std::string> Columns(Side side) const override {
-    const auto found = contents_->Of(side).tables.find(name_);
-    return found == contents_->Of(side).tables.end() ? std::vector<std::string>() : found->second;
+  absl::Status status() const override { return contents_.status; }
+  absl::Status StatusOf(int32_t day) const override {
+    for (const Side side : {Side::kLast, Side::kPast}) {
+      const std::vector<int32_t>& days = contents_.Of(side).days;
+      if (!days.empty() && days.back() >= day) return absl::OkStatus();
+    }
+    return contents_.now;
   }
+  std::string_view shard() const override { return replicas_.id.shard; }
+  bool IsOn(Side side) const override { return contents_.Of(side).tables.contains(name_); }
+  std::vector<std::string> Columns(Side side) const override {
+    const auto found = contents_.Of(side).tables.find(name_);
+    return found == contents_.Of(side).tables.end() ? std::vector<std::string>() : found->second;
+  }
+  std::vector<std::string> LastColumns() const override { return LastShape().columns; }
+  size_t KeyColumns() const override { return LastShape().key_columns; }
   std::span<const int32_t> Days(Side side) const override {
     if (!IsOn(side)) return {};
-    return contents_->Of(side).days;
+    return contents_.Of(side).days;
   }
 
   size_t DaysOfOne(Side side, std::span<const int32_t> days) const override {
     size_t most = 1;
-    for (const ProcessContents& process : contents_->Of(side).processes) {
+    for (const ProcessContents& process : contents_.Of(side).processes) {
       if (!process.tables.contains(name_)) continue;
       size_t n = 0;
       while (n < days.size() && std::ranges::binary_search(process.days, days[n])) ++n;
@@ -84,9 +106,9 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
     of_.counters_.parts.fetch_add(1, std::memory_order_relaxed);
     std::vector<bool> may;
     const bool all_days = side == Side::kPast && days.empty();
-    for (const ProcessContents& process : contents_->Of(side).processes) {
+    for (const ProcessContents& process : contents_.Of(side).processes) {
       may.push_back(process.tables.contains(name_) &&
-                    (!all_days || process.days == contents_->past.days) &&
+                    (!all_days || process.days == contents_.past.days) &&
                     std::ranges::all_of(days, [&](int32_t day) {
                       return std::ranges::binary_search(process.days, day);
                     }));
@@ -104,9 +126,11 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
     request.push_back(std::move(tree));
     const Value question = Value::List(std::move(request));
     if (side == Side::kLast && days.empty()) {
-      return of_.AskLast(*contents_, question, /*only_reads=*/true, limits, std::move(may));
+      return AskLast(*replicas_.last, contents_.last, question, /*only_reads=*/true, limits,
+                     std::move(may));
     }
-    absl::StatusOr<Value> answer = of_.On(side)->Ask(question, /*only_reads=*/true, limits, may);
+    absl::StatusOr<Value> answer =
+        replicas_.On(side)->Ask(question, /*only_reads=*/true, limits, may);
     if (answer.ok() || days.empty() || !absl::IsUnknown(answer.status())) return answer;
     const std::string_view error = Message(answer.status());
     const std::string day = FormatDate(days.front());
@@ -116,17 +140,23 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   }
 
  private:
+  const TableShape& LastShape() const {
+    static const TableShape kNone;
+    const auto found = contents_.last.shapes.find(name_);
+    return found == contents_.last.shapes.end() ? kNone : found->second;
+  }
+
   // The error of a day that the processes do not have any more. The days are read anew.
   absl::Status Gone(const std::string& day) const {
     of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
     const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
     std::string failures;
     for (const Side side : {Side::kLast, Side::kPast}) {
-      const std::vector<ProcessContents>& processes = now->Of(side).processes;
+      const std::vector<ProcessContents>& processes = now->shards[shard_].Of(side).processes;
       for (size_t i = 0; i < processes.size(); ++i) {
         if (processes[i].failure.empty()) continue;
-        failures += fmt::format("; {} {}: {}", of_.On(side)->name(),
-                                of_.On(side)->at(i).address.ToString(), processes[i].failure);
+        failures += fmt::format("; {} {}: {}", replicas_.On(side)->name(),
+                                replicas_.On(side)->at(i).address.ToString(), processes[i].failure);
       }
     }
     return absl::AbortedError(
@@ -134,19 +164,86 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   }
 
   const std::string name_;
-  const std::shared_ptr<const Contents> contents_;
+  const std::shared_ptr<const Contents> all_;
+  const size_t shard_;
   GatewayEnvironment& of_;
+  const ShardContents& contents_ = all_->shards[shard_];
+  const ShardReplicas& replicas_ = of_.shards_[shard_];
 };
 
-absl::StatusOr<Value> GatewayEnvironment::AskLast(const Contents& contents, const Value& request,
-                                                  bool only_reads, const query::Limits& limits,
+// A table of several shards, one of which at least has it.
+class GatewayEnvironment::SpreadTable final : public query::RemoteTable {
+ public:
+  SpreadTable(std::string name, std::string symbol_column,
+              const std::shared_ptr<const Contents>& contents, GatewayEnvironment& of)
+      : name_(std::move(name)), symbol_column_(std::move(symbol_column)), of_(of) {
+    for (size_t i = 0; i < of.shards_.size(); ++i) tables_.emplace_back(name_, contents, i, of);
+    for (const Table& table : tables_) {
+      AddDays(table.Days(Side::kPast), past_);
+      AddDays(table.Days(Side::kLast), last_);
+    }
+  }
+
+  const std::string& name() const override { return name_; }
+  bool IsOn(Side side) const override {
+    return std::ranges::any_of(tables_, [&](const Table& table) { return table.IsOn(side); });
+  }
+  std::vector<std::string> Columns(Side side) const override {
+    for (const Table& table : tables_) {
+      if (table.IsOn(side)) return table.Columns(side);
+    }
+    return {};
+  }
+  std::vector<std::string> LastColumns() const override {
+    const Table* const first = FirstOnLast();
+    return first == nullptr ? std::vector<std::string>() : first->LastColumns();
+  }
+  size_t KeyColumns() const override {
+    const Table* const first = FirstOnLast();
+    return first == nullptr ? 0 : first->KeyColumns();
+  }
+  std::span<const int32_t> Days(Side side) const override {
+    return side == Side::kPast ? past_ : last_;
+  }
+  size_t DaysOfOne(Side, std::span<const int32_t>) const override { return 1; }
+  absl::StatusOr<Value> Ask(Side, std::span<const int32_t>, Value,
+                            const query::Limits&) const override {
+    return absl::InternalError("no shard of a table was asked");
+  }
+  std::vector<const RemoteTable*> Shards() const override {
+    std::vector<const RemoteTable*> shards;
+    for (const Table& table : tables_) shards.push_back(&table);
+    return shards;
+  }
+  std::string_view ShardColumn() const override { return symbol_column_; }
+  std::optional<size_t> ShardOf(std::string_view symbol) const override {
+    return of_.map_->ShardOf(symbol);
+  }
+
+ private:
+  // Returns the table of the first shard that has it on the last side; nullptr if none has.
+  const Table* FirstOnLast() const {
+    const auto found =
+        std::ranges::find_if(tables_, [](const Table& table) { return table.IsOn(Side::kLast); });
+    return found == tables_.end() ? nullptr : &*found;
+  }
+
+  const std::string name_, symbol_column_;
+  GatewayEnvironment& of_;
+  std::deque<Table> tables_;
+  std::vector<int32_t> past_, last_;
+};
+
+absl::StatusOr<Value> GatewayEnvironment::AskLast(Replicas& replicas, const SideContents& contents,
+                                                  const Value& request, bool only_reads,
+                                                  const query::Limits& limits,
                                                   std::vector<bool> may) {
-  const std::vector<ProcessContents>& processes = contents.last.processes;
+  const std::vector<ProcessContents>& processes = contents.processes;
   if (may.empty()) may.assign(processes.size(), true);
   const int64_t now_ns = SteadyNs();
   size_t fewest = SIZE_MAX;
   for (size_t i = 0; i < processes.size(); ++i) {
-    const Replica& replica = last_->at(i);
+    const Replica& replica = replicas.at(i);
     const bool live = replica.health == Health::kLive && !replica.IsSilent(now_ns);
     if (may[i] && live) fewest = std::min(fewest, processes[i].days.size());
   }
@@ -154,19 +251,32 @@ absl::StatusOr<Value> GatewayEnvironment::AskLast(const Contents& contents, cons
   for (size_t i = 0; i < processes.size(); ++i) {
     if (processes[i].days.size() > fewest) first[i] = false;
   }
-  absl::StatusOr<Value> answer = last_->Ask(request, only_reads, limits, first);
+  absl::StatusOr<Value> answer = replicas.Ask(request, only_reads, limits, first);
   if (!absl::IsUnavailable(answer.status()) || first == may || !only_reads) return answer;
-  return last_->Ask(request, only_reads, limits, may);
+  return replicas.Ask(request, only_reads, limits, may);
 }
 
 std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
   std::shared_ptr<const Contents> contents = watch_.Get();
-  // Refusal says why.
-  if (!contents->status.ok()) return nullptr;
-  if (!contents->last.tables.contains(name) && !contents->past.tables.contains(name)) {
-    return nullptr;
+  std::string symbol_column;
+  bool known = false;
+  for (const ShardContents& shard : contents->shards) {
+    const bool has = shard.last.tables.contains(name) || shard.past.tables.contains(name);
+    known |= has && shard.status.ok();
+    for (const Side side : {Side::kLast, Side::kPast}) {
+      const auto found = shard.Of(side).symbol_columns.find(name);
+      if (symbol_column.empty() && found != shard.Of(side).symbol_columns.end()) {
+        symbol_column = found->second;
+      }
+    }
   }
-  return std::make_shared<const Table>(std::string(name), std::move(contents), *this);
+  // If a shard has not answered, Refusal says why.
+  if (!known) return nullptr;
+  if (shards_.size() == 1) {
+    return std::make_shared<const Table>(std::string(name), std::move(contents), 0, *this);
+  }
+  return std::make_shared<const SpreadTable>(std::string(name), std::move(symbol_column), contents,
+                                             *this);
 }
 
 absl::Status GatewayEnvironment::Refusal(std::string_view) { return watch_.Get()->status; }
@@ -174,8 +284,10 @@ absl::Status GatewayEnvironment::Refusal(std::string_view) { return watch_.Get()
 std::vector<std::string> GatewayEnvironment::TableNames() {
   const std::shared_ptr<const Contents> contents = watch_.Get();
   std::set<std::string> names;
-  for (const Side side : {Side::kLast, Side::kPast}) {
-    for (const auto& [name, columns] : contents->Of(side).tables) names.insert(name);
+  for (const ShardContents& shard : contents->shards) {
+    for (const Side side : {Side::kLast, Side::kPast}) {
+      for (const auto& [name, columns] : shard.Of(side).tables) names.insert(name);
+    }
   }
   return {names.begin(), names.end()};
 }
@@ -185,7 +297,10 @@ std::optional<Value> GatewayEnvironment::FindValue(std::string_view name) {
   const std::shared_ptr<const Contents> contents = watch_.Get();
   if (!contents->status.ok()) return std::nullopt;
   std::vector<int32_t> days;
-  std::ranges::merge(contents->past.days, contents->last.days, std::back_inserter(days));
+  for (const ShardContents& shard : contents->shards) {
+    AddDays(shard.past.days, days);
+    AddDays(shard.last.days, days);
+  }
   return Value::Vector(Type::kDate, std::span<const int32_t>(days));
 }
 
@@ -202,20 +317,25 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::Call(std::string_view n
 
 std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(
     const Value& request, const query::Limits& limits, const query::KeptNames* names) {
-  const std::shared_ptr<const Contents> contents = watch_.Get();
+  // No process has the rows of several shards.
+  if (shards_.size() > 1) return std::nullopt;
+  const std::shared_ptr<const Contents> all = watch_.Get();
+  const ShardContents& contents = all->shards.front();
+  const ShardReplicas& replicas = shards_.front();
   // Without rdbs, an hdb has all days, if the others do not have different ones.
-  const bool only_past = last_ == nullptr;
-  if (only_past && !HaveTheSameDays(contents->past)) return std::nullopt;
+  const bool only_past = replicas.last == nullptr;
+  if (only_past && !HaveTheSameDays(contents.past)) return std::nullopt;
   const auto is_own = [&](std::string_view name) {
     if (names != nullptr && names->Has(name)) return true;
-    return !only_past && contents->past.tables.contains(name) &&
-           !contents->last.tables.contains(name);
+    return !only_past && contents.past.tables.contains(name) &&
+           !contents.last.tables.contains(name);
   };
   bool only_reads = false;
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
-  absl::StatusOr<Value> answer = only_past ? past_->Ask(request, only_reads, limits)
-                                           : AskLast(*contents, request, only_reads, limits, {});
+  absl::StatusOr<Value> answer =
+      only_past ? replicas.past->Ask(request, only_reads, limits)
+                : AskLast(*replicas.last, contents.last, request, only_reads, limits, {});
   if (answer.ok() && query::ApproximateBytes(*answer) > limits.max_result_bytes) {
     return query::LimitError("an answer of more than {} bytes", limits.max_result_bytes);
   }
@@ -233,20 +353,33 @@ Value GatewayEnvironment::Stats() const {
   add("parts", counters_.parts.load(std::memory_order_relaxed));
   add("moved", counters_.moved.load(std::memory_order_relaxed));
   const int64_t now_ns = SteadyNs();
-  uint64_t failures = 0, hedged = 0;
-  for (const auto& [replicas, all, live] :
-       {std::tuple(last_, "rdbs", "rdbs_live"), std::tuple(past_, "hdbs", "hdbs_live")}) {
-    uint64_t count = 0, answering = 0;
-    for (size_t i = 0; replicas != nullptr && i < replicas->size(); ++i) {
-      const Replica& replica = replicas->at(i);
-      ++count;
-      answering += replica.health == Health::kLive && !replica.IsSilent(now_ns) ? 1 : 0;
-      failures += replica.failures.load(std::memory_order_relaxed);
-      hedged += replica.hedged.load(std::memory_order_relaxed);
+  uint64_t failures = 0, hedged = 0, shards_live = 0;
+  uint64_t count[2] = {}, live[2] = {};  // By side.
+  for (const ShardReplicas& shard : shards_) {
+    bool answers = true;
+    for (const Side side : {Side::kPast, Side::kLast}) {
+      const Replicas* const replicas = shard.On(side);
+      if (replicas == nullptr) continue;
+      uint64_t answering = 0;
+      for (size_t i = 0; i < replicas->size(); ++i) {
+        const Replica& replica = replicas->at(i);
+        answering += replica.health == Health::kLive && !replica.IsSilent(now_ns) ? 1 : 0;
+        failures += replica.failures.load(std::memory_order_relaxed);
+        hedged += replica.hedged.load(std::memory_order_relaxed);
+      }
+      count[static_cast<size_t>(side)] += replicas->size();
+      live[static_cast<size_t>(side)] += answering;
+      answers &= answering > 0;
     }
-    add(all, count);
-    add(live, answering);
+    shards_live += answers ? 1 : 0;
   }
+  constexpr auto kLast = static_cast<size_t>(Side::kLast), kPast = static_cast<size_t>(Side::kPast);
+  add("rdbs", count[kLast]);
+  add("rdbs_live", live[kLast]);
+  add("hdbs", count[kPast]);
+  add("hdbs_live", live[kPast]);
+  add("shards", shards_.size());
+  add("shards_live", shards_live);
   add("failures", failures);
   add("hedged", hedged);
   for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
@@ -254,27 +387,34 @@ Value GatewayEnvironment::Stats() const {
 }
 
 Value GatewayEnvironment::ReplicaTable() const {
-  SymbolVector sides, addresses, states;
+  SymbolVector shards, sides, addresses, states;
   std::vector<uint8_t> urgent;
   std::vector<int64_t> under_way, answers, failures, hedged;
   const int64_t now_ns = SteadyNs();
-  for (const Replicas* const replicas : {last_, past_}) {
-    for (size_t i = 0; replicas != nullptr && i < replicas->size(); ++i) {
-      const Replica& replica = replicas->at(i);
-      sides.push_back(replicas->name());
-      addresses.push_back(replica.address.ToString());
-      urgent.push_back(replica.urgent ? 1 : 0);
-      const Health health = replica.health.load(std::memory_order_relaxed);
-      states.push_back(replica.IsSilent(now_ns) ? "silent" : NameOf(health));
-      under_way.push_back(replica.under_way.load(std::memory_order_relaxed));
-      answers.push_back(static_cast<int64_t>(replica.answers.load(std::memory_order_relaxed)));
-      failures.push_back(static_cast<int64_t>(replica.failures.load(std::memory_order_relaxed)));
-      hedged.push_back(static_cast<int64_t>(replica.hedged.load(std::memory_order_relaxed)));
+  const auto add = [&](const ShardReplicas& shard, Side side, const Replica& replica) {
+    shards.push_back(shard.id.shard);
+    sides.push_back(side == Side::kLast ? "rdb" : "hdb");
+    addresses.push_back(replica.address.ToString());
+    urgent.push_back(replica.urgent ? 1 : 0);
+    const Health health = replica.health.load(std::memory_order_relaxed);
+    states.push_back(replica.IsSilent(now_ns) ? "silent" : NameOf(health));
+    under_way.push_back(replica.under_way.load(std::memory_order_relaxed));
+    answers.push_back(static_cast<int64_t>(replica.answers.load(std::memory_order_relaxed)));
+    failures.push_back(static_cast<int64_t>(replica.failures.load(std::memory_order_relaxed)));
+    hedged.push_back(static_cast<int64_t>(replica.hedged.load(std::memory_order_relaxed)));
+  };
+  for (const ShardReplicas& shard : shards_) {
+    for (const Side side : {Side::kLast, Side::kPast}) {
+      const Replicas* const replicas = shard.On(side);
+      for (size_t i = 0; replicas != nullptr && i < replicas->size(); ++i) {
+        add(shard, side, replicas->at(i));
+      }
     }
   }
   return Value::Table(
-      {"side", "address", "urgent", "state", "under_way", "answers", "failures", "hedged"},
-      {Value::Symbols(std::move(sides)), Value::Symbols(std::move(addresses)),
+      {"shard", "side", "address", "urgent", "state", "under_way", "answers", "failures", "hedged"},
+      {Value::Symbols(std::move(shards)), Value::Symbols(std::move(sides)),
+       Value::Symbols(std::move(addresses)),
        Value::Vector(Type::kBoolean, std::span<const uint8_t>(urgent)),
        Value::Symbols(std::move(states)), Longs(under_way), Longs(answers), Longs(failures),
        Longs(hedged)});

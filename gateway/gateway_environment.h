@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gateway/replicas.h"
@@ -10,6 +12,7 @@
 #include "query/query.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
+#include "table/shard_map.h"
 
 namespace tickstack::gateway {
 
@@ -22,14 +25,15 @@ struct GatewayCounters {
 // What queries of a gateway can access: the tables of the processes behind it, and
 //   date                  the days of all of them
 //   .gateway.stats[]      dictionary of longs: GatewayCounters, QueryCounters
-//   .gateway.replicas[]   table: a row per process: side address urgent state (live,
+//   .gateway.replicas[]   table: a row per process: shard side address urgent state (live,
 //                         doubtful, behind or silent) under_way answers failures hedged
 // Threads: any.
 class GatewayEnvironment : public query::Environment {
  public:
-  // nullptr: there is no such side. Both must outlive the environment.
-  GatewayEnvironment(Replicas* last, Replicas* past, const Clock* clock)
-      : last_(last), past_(past), watch_(last, past), clock_(clock) {}
+  // `map` names the shards in their order; nullopt: there is one, without a name.
+  GatewayEnvironment(std::vector<ShardReplicas> shards, std::optional<ShardMap> map,
+                     const Clock* clock)
+      : shards_(std::move(shards)), map_(std::move(map)), watch_(shards_), clock_(clock) {}
 
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::shared_ptr<const query::RemoteTable> FindRemote(std::string_view name) override;
@@ -53,15 +57,16 @@ class GatewayEnvironment : public query::Environment {
 
  private:
   class Table;
+  class SpreadTable;
   Value ReplicaTable() const;
   // Asks an rdb about the rows that it has. While a day is being written, the rdb that writes it
   // has its rows, too; those with the fewest days are asked, so that answers do not alternate.
-  absl::StatusOr<Value> AskLast(const Contents& contents, const Value& request, bool only_reads,
-                                const query::Limits& limits, std::vector<bool> may);
-  Replicas* On(Side side) const { return side == Side::kPast ? past_ : last_; }
+  static absl::StatusOr<Value> AskLast(Replicas& replicas, const SideContents& contents,
+                                       const Value& request, bool only_reads,
+                                       const query::Limits& limits, std::vector<bool> may);
 
-  Replicas* const last_;
-  Replicas* const past_;
+  const std::vector<ShardReplicas> shards_;
+  const std::optional<ShardMap> map_;
   Watch watch_;
   const Clock* const clock_;
   GatewayCounters counters_;

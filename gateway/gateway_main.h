@@ -5,11 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "base/name_map.h"
 #include "serve/health.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::gateway {
+
+// The processes behind one tickerplant: addresses.
+struct Shard {
+  std::string name;
+  std::vector<std::string> rdbs, urgent_rdbs, hdbs;  // As those of GatewayMainOptions.
+};
 
 struct GatewayMainOptions : serve::QuerySettings {
   GatewayMainOptions() {
@@ -26,8 +34,16 @@ struct GatewayMainOptions : serve::QuerySettings {
   std::vector<std::string> urgent_rdbs;
   std::vector<std::string> urgent_users;
   std::vector<std::string> hdbs;
-  double hedge_ms = 250;  // See ReplicaOptions::hedge_ns.
+  // Symbols are spread over several tickerplants (table/shard_map.h). Then `rdbs`, `urgent_rdbs`
+  // and `hdbs` are empty.
+  std::vector<Shard> shards;
+  NameMap<std::string> shard_symbols;  // Name of the shard by symbol.
+  double hedge_ms = 250;               // See ReplicaOptions::hedge_ns.
 };
+
+// kInvalidArgument if the shards cannot give right answers: one has no name, only some have rdbs or
+// hdbs, or two have a process in common, whose rows would count twice. OK without shards.
+absl::Status CheckShards(const GatewayMainOptions& options);
 
 // Runs until SIGTERM or SIGINT and returns 0; 1 if it could not listen. Processes that do not
 // answer are asked again with each request. Blocks.

@@ -20,6 +20,11 @@ constexpr serve::Metric kOwnMetrics[] = {
     {"rdbs_live", kGauge, "", "Rdbs that answer and have all published rows.", kStats, "rdbs_live"},
     {"hdbs", kGauge, "", "Hdbs in the configuration.", kStats, "hdbs"},
     {"hdbs_live", kGauge, "", "Hdbs that answer.", kStats, "hdbs_live"},
+    {"shards", kGauge, "", "Shards in the configuration; 1 if symbols are not spread.", kStats,
+     "shards"},
+    {"shards_live", kGauge, "",
+     "Shards with a live rdb and an hdb that answers, as far as they have such processes.", kStats,
+     "shards_live"},
     {"failures_total", kCounter, "",
      "Connections to rdbs and hdbs that were lost or refused while a question waited.", kStats,
      "failures"},
@@ -46,6 +51,10 @@ serve::Reasons ReasonsOf(const serve::StatusFacts& facts) {
   };
   if (none_of("rdbs", "rdbs_live")) reasons.emplace_back("no rdb is live");
   if (none_of("hdbs", "hdbs_live")) reasons.emplace_back("no hdb answers");
+  if (reasons.empty() &&
+      facts.NumberOr0(kStats, "shards_live") < facts.NumberOr0(kStats, "shards")) {
+    reasons.emplace_back("a shard has no live rdb, or no hdb that answers");
+  }
   return reasons;
 }
 

@@ -70,8 +70,8 @@ void Link::Stop() {
 }
 
 void Link::OnConnected(wire::Connection& connection) {
-  if (options_.ready_question.empty()) return OnReady(Value::Boolean(true));
-  connection.Call(Value::String(options_.ready_question), [this](absl::StatusOr<Value> answer) {
+  if (!options_.ready_question) return OnReady(Value::Boolean(true));
+  connection.Call(*options_.ready_question, [this](absl::StatusOr<Value> answer) {
     // OnClosed says why.
     if (!absl::IsUnavailable(answer.status())) OnReady(answer);
   });
@@ -80,7 +80,9 @@ void Link::OnConnected(wire::Connection& connection) {
 void Link::OnReady(const absl::StatusOr<Value>& answer) {
   if (!answer.ok()) return Fail(Unavailable("{}", Message(answer.status())));
   const bool ready = answer->is_atom_of(Type::kBoolean) && answer->as<uint8_t>() == 1;
-  if (!ready) return Fail(Unavailable("{}", options_.not_ready));
+  if (!ready) {
+    return Fail(Unavailable("{}", answer->is(Type::kChar) ? answer->text() : "it is not ready"));
+  }
   is_ready_ = true;
   if (question_ != nullptr) Call(*client_->connection());
 }

@@ -20,9 +20,8 @@ namespace tickstack::gateway {
 struct LinkOptions {
   int64_t connect_ns = 1'000'000'000;  // Time in which a connection must be established.
   // A new connection first sends this question. If its answer is not the boolean true, the
-  // connection is not used, and `not_ready` is the error. Empty: a connection is used at once.
-  std::string ready_question{};
-  std::string not_ready{};
+  // connection is not used. A text as answer is the error. nullopt: a connection is used at once.
+  std::optional<Value> ready_question{};
   size_t max_message_bytes = size_t{1} << 30;
 };
 

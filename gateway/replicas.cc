@@ -36,7 +36,7 @@ std::optional<size_t> Replicas::Choose(const std::vector<bool>& tried, std::stri
     const Replica& replica = *replicas_[at];
     const Health health = replica.health.load(std::memory_order_relaxed);
     const bool rests = replica.rests_until_ns.load(std::memory_order_relaxed) > now_ns;
-    const int doubtful = health == Health::kBehind     ? 4
+    const int doubtful = IsRefused(health)             ? 4
                          : replica.IsSilent(now_ns)    ? 3
                          : rests                       ? 2
                          : health == Health::kDoubtful ? 1

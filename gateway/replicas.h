@@ -15,7 +15,8 @@
 // answer is not sent twice.
 //
 // A replica that is doubtful, silent or has just failed is asked only if no other one is left, and
-// one that has not read its whole log is not asked: its answers would lack rows. With
+// one that has not read its whole log, or is another shard, is not asked: its answers would lack
+// rows. With
 // urgent replicas, questions of urgent users go to these, and all others to the rest, as long as
 // there are such replicas left.
 //
@@ -59,8 +60,14 @@ enum class Health : uint8_t {
   kUnknown,   // It has not answered yet.
   kLive,      // It answers, and has all rows that were published.
   kDoubtful,  // It had all rows, but is not connected to the tickerplant, or had to refuse some.
-  kBehind,    // It has not read its whole log yet: LinkOptions::ready_question refuses it.
+  // LinkOptions::ready_question refuses these two.
+  kBehind,  // It has not read its whole log yet.
+  kOther,   // It is another shard than in the configuration, or has another map of shards.
 };
+
+inline bool IsRefused(Health health) {
+  return health == Health::kBehind || health == Health::kOther;
+}
 
 // One replica. Any thread may read it, and any thread counts; the watch sets what it knows.
 struct Replica {
@@ -88,7 +95,8 @@ class Asker;
 
 class Replicas {
  public:
-  // `name` is that of the group in errors: `rdb`. There must be at least one address.
+  // `name` is that of the group in errors: `rdb`, or `shard a: rdb`. There must be at least one
+  // address.
   Replicas(std::string name, const std::vector<wire::Address>& addresses,
            const std::vector<wire::Address>& urgent, ReplicaOptions options);
   ~Replicas();

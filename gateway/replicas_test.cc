@@ -266,9 +266,9 @@ TEST_F(ReplicasTest, OnlyThoseThatMayAreAsked) {
 
 TEST_F(ReplicasTest, ANewConnectionAsksFirstWhetherItIsReady) {
   // These processes answer the question with a number, which is not `true`.
-  Make({.link = {.ready_question = "ready", .not_ready = "not yet"}});
+  Make({.link = {.ready_question = Value::String("ready")}});
   EXPECT_THAT(Ask(/*only_reads=*/false),
-              testing::MatchesRegex("rdb: no answer: .*: not yet; .*: not yet"));
+              testing::MatchesRegex("rdb: no answer: .*: it is not ready; .*: it is not ready"));
 }
 
 TEST_F(ReplicasTest, ACancelledQuestionEnds) {

@@ -19,35 +19,83 @@ constexpr std::chrono::milliseconds kFirstAnswersWithin{1000};
 // A connection is made anew if its question has had no answer for this time.
 constexpr int64_t kGiveUpNs = 2'000'000'000;
 
-// (whether it has read its log, whether it is live; days; columns by table). Before the first day
-// ends, an hdb has no `date`.
+// (whether it has read its log, whether it is live; days; columns by table; number of key columns
+// by table; symbol column by table; shard; whether it had read its log before all this). The last
+// item is evaluated first. An rdb that reads its log meanwhile answers 1 to one of both questions
+// only. Before the first day ends, an hdb has no `date`.
 constexpr std::string_view kLastQuestion =
-    "(.rdb.stats[]`caught_up`live;.rdb.days[];{x!cols each x}tables[])";
-constexpr std::string_view kPastQuestion = "(1 1;@[value;`date;0#0Nd];{x!cols each x}tables[])";
+    "(.rdb.stats[]`caught_up`live;.rdb.days[];{{x!cols each x}}tables[];"
+    "{{x!count each keys each x}}tables[];{};{};.rdb.stats[]`caught_up)";
+constexpr std::string_view kPastQuestion =
+    "(1 1;@[value;`date;0#0Nd];{{x!cols each x}}tables[];();{};();1)";
+// Only shards need this: the column by which symbols are spread.
+constexpr std::string_view kSymbolColumns =
+    "{x!{c:exec c from meta x where t=\"s\";$[`sym in c;`sym;first c]}each x}tables[]";
+// An rdb of an earlier version does not know it.
+constexpr std::string_view kShard = ".u.shard[]", kShardIfAny = "@[value;\".u.shard[]\";()]";
 
-absl::Status Take(const Value& answer, ProcessContents& process, Health& health) {
-  const bool list = answer.is_list() && answer.count() == 3;
-  const Value states = list ? query::ItemAt(answer, 0) : Value();
-  const Value days = list ? query::ItemAt(answer, 1) : Value();
-  const Value tables = list ? query::ItemAt(answer, 2) : Value();
+Value QuestionOf(Side side, bool shards) {
+  const std::string_view symbol_columns = shards ? kSymbolColumns : "()";
+  const std::string_view shard = shards ? kShard : kShardIfAny;
+  return Value::String(side == Side::kLast ? fmt::format(kLastQuestion, symbol_columns, shard)
+                                           : fmt::format(kPastQuestion, symbol_columns));
+}
+
+constexpr std::string_view kNotReady = "it has not read its whole log yet";
+
+// Takes what a process has. An rdb that still reads its log has not all of it: nothing is taken.
+// `shard`: of an rdb; nullptr: of an hdb, which may have days of any map.
+absl::Status Take(const Value& answer, const ShardId* shard, ProcessContents& process,
+                  Health& health) {
+  constexpr size_t kItems = 7;
+  if (!answer.is_list() || answer.count() != kItems) {
+    return FailedPrecondition("it answers as neither an rdb nor an hdb");
+  }
+  Value items[kItems];
+  for (size_t i = 0; i < kItems; ++i) items[i] = query::ItemAt(answer, i);
+  const auto& [states, days, tables, keys, symbol_columns, of_shard, was_ready] = items;
   const bool has_tables = tables.is_dict() && tables.values().is_array();
   const bool has_names = has_tables && tables.keys().is(Type::kSymbol);
   if (!states.is(Type::kLong) || states.count() != 2 || !days.is(Type::kDate) || !has_tables ||
-      (!has_names && tables.count() > 0)) {
+      (!has_names && tables.count() > 0) || !was_ready.is_atom_of(Type::kLong)) {
     return FailedPrecondition("its tables and days are not those of an rdb or hdb");
   }
   const auto state = states.span<int64_t>();
-  health = state[0] != 1 ? Health::kBehind : state[1] != 1 ? Health::kDoubtful : Health::kLive;
+  if (state[0] != 1 || was_ready.as<int64_t>() != 1) {
+    health = Health::kBehind;
+    return FailedPrecondition("{}", kNotReady);
+  }
+  const ShardId found = ParseShardId(of_shard).value_or(ShardId());
+  if (shard != nullptr && found != *shard) {
+    health = Health::kOther;
+    return FailedPrecondition("it is {}, expected {}", Describe(found), Describe(*shard));
+  }
+  health = state[1] != 1 ? Health::kDoubtful : Health::kLive;
   process.days.assign(days.span<int32_t>().begin(), days.span<int32_t>().end());
   std::ranges::sort(process.days);
   process.tables.clear();
+  process.shapes.clear();
   for (size_t i = 0; has_names && i < tables.keys().count(); ++i) {
     const Value columns = query::ItemAt(tables.values(), i);
     if (!columns.is(Type::kSymbol)) continue;
-    std::vector<std::string>& names = process.tables[std::string(tables.keys().symbols()[i])];
+    const std::string table(tables.keys().symbols()[i]);
+    std::vector<std::string>& names = process.tables[table];
+    TableShape& shape = process.shapes[table];
     for (size_t k = 0; k < columns.count(); ++k) {
-      if (columns.symbols()[k] != "date") names.emplace_back(columns.symbols()[k]);
+      shape.columns.emplace_back(columns.symbols()[k]);
+      if (columns.symbols()[k] != query::kDateColumn) names.emplace_back(columns.symbols()[k]);
     }
+    const bool has_keys = keys.is_dict() && keys.values().is(Type::kLong) && i < keys.count();
+    if (has_keys) shape.key_columns = static_cast<size_t>(keys.values().span<int64_t>()[i]);
+  }
+  process.symbol_columns.clear();
+  if (!symbol_columns.is_dict() || !symbol_columns.values().is(Type::kSymbol)) {
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < symbol_columns.keys().count(); ++i) {
+    const std::string_view column = symbol_columns.values().symbols()[i];
+    if (column.empty()) continue;
+    process.symbol_columns.emplace(symbol_columns.keys().symbols()[i], column);
   }
   return absl::OkStatus();
 }
@@ -56,47 +104,54 @@ absl::Status Take(const Value& answer, ProcessContents& process, Health& health)
 void Collect(SideContents& side) {
   side.days.clear();
   side.tables.clear();
+  side.shapes.clear();
+  side.symbol_columns.clear();
   for (const ProcessContents& process : side.processes) {
     side.days.insert(side.days.end(), process.days.begin(), process.days.end());
     side.tables.insert(process.tables.begin(), process.tables.end());
+    side.shapes.insert(process.shapes.begin(), process.shapes.end());
+    side.symbol_columns.insert(process.symbol_columns.begin(), process.symbol_columns.end());
   }
   std::ranges::sort(side.days);
   side.days.erase(std::ranges::unique(side.days).begin(), side.days.end());
 }
 
-// Returns why a side has never answered.
-absl::Status NeverAnswered(const Replicas* replicas, const SideContents& side) {
+// Returns why a side has not answered: not once, or not in the last pass (`now`).
+absl::Status NotAnswered(const Replicas* replicas, const SideContents& side, bool now) {
   if (replicas == nullptr) return absl::OkStatus();
   std::string failures;
   for (size_t i = 0; i < side.processes.size(); ++i) {
-    if (side.processes[i].has_answered) return absl::OkStatus();
+    const ProcessContents& process = side.processes[i];
+    if (now ? process.failure.empty() : process.has_answered) return absl::OkStatus();
     failures += fmt::format("{}{}: {}", failures.empty() ? "" : "; ",
-                            replicas->at(i).address.ToString(), side.processes[i].failure);
+                            replicas->at(i).address.ToString(), process.failure);
   }
   return Unavailable("{}: no answer: {}", replicas->name(), failures);
 }
 
-std::vector<std::unique_ptr<Link>> LinksOf(wire::EventLoop& loop, const Replicas* replicas) {
-  std::vector<std::unique_ptr<Link>> links;
-  if (replicas == nullptr) return links;
-  LinkOptions options = replicas->options().link;
-  options.ready_question.clear();  // The watch wants to hear from those that are not ready.
-  for (size_t i = 0; i < replicas->size(); ++i) {
-    links.push_back(std::make_unique<Link>(loop, replicas->at(i).address, options));
+}  // namespace
+
+Watch::Watch(std::span<const ShardReplicas> shards)
+    : shards_(shards),
+      last_question_(QuestionOf(Side::kLast, shards.size() > 1)),
+      past_question_(QuestionOf(Side::kPast, shards.size() > 1)),
+      last_links_(LinksOf(Side::kLast)),
+      past_links_(LinksOf(Side::kPast)),
+      thread_([this] { Run(); }) {}
+
+std::vector<Watch::Asked> Watch::LinksOf(Side side) {
+  std::vector<Asked> links;
+  for (size_t shard = 0; shard < shards_.size(); ++shard) {
+    const Replicas* const replicas = shards_[shard].On(side);
+    if (replicas == nullptr) continue;
+    LinkOptions options = replicas->options().link;
+    options.ready_question.reset();  // The watch wants to hear from those that are not ready.
+    for (size_t i = 0; i < replicas->size(); ++i) {
+      links.push_back({shard, i, std::make_unique<Link>(loop_, replicas->at(i).address, options)});
+    }
   }
   return links;
 }
-
-}  // namespace
-
-Watch::Watch(Replicas* last, Replicas* past)
-    : last_(last),
-      past_(past),
-      last_question_(Value::String(kLastQuestion)),
-      past_question_(Value::String(kPastQuestion)),
-      last_links_(LinksOf(loop_, last)),
-      past_links_(LinksOf(loop_, past)),
-      thread_([this] { Run(); }) {}
 
 Watch::~Watch() {
   {
@@ -139,42 +194,43 @@ void Watch::Run() {
   }
 }
 
-void Watch::AskSide(Replicas& replicas, std::vector<std::unique_ptr<Link>>& links,
-                    SideContents& side) {
-  const Value& question = &replicas == last_ ? last_question_ : past_question_;
-  side.processes.resize(links.size());
-  // An answer to the question of an earlier pass is too old for this one.
-  std::vector<bool> sent(links.size(), false);
-  for (size_t i = 0; i < links.size(); ++i) {
-    Link& link = *links[i];
+void Watch::AskSide(Side side, std::vector<ShardContents>& shards) {
+  std::vector<Asked>& links = side == Side::kLast ? last_links_ : past_links_;
+  const Value& question = side == Side::kLast ? last_question_ : past_question_;
+  const auto contents_of = [&](const Asked& asked) -> ProcessContents& {
+    ShardContents& shard = shards[asked.shard];
+    return (side == Side::kLast ? shard.last : shard.past).processes[asked.process];
+  };
+  for (Asked& asked : links) {
+    Link& link = *asked.link;
+    asked.sent = false;  // An answer to the question of an earlier pass is too old for this one.
     if (link.asks() && SteadyNs() - link.sent_ns() > kGiveUpNs) {
-      side.processes[i].failure = "no answer for 2 s";
+      contents_of(asked).failure = "no answer for 2 s";
       link.Stop();
     }
     if (link.asks()) continue;
     const bool late = link.has_answer() && !absl::IsUnavailable(link.TakeAnswer().status());
-    Replica& replica = replicas.at(i);
+    Replica& replica = shards_[asked.shard].On(side)->at(asked.process);
     if (late || replica.waits_since_ns == 0) replica.waits_since_ns = SteadyNs();
     link.Send(question, nullptr);
-    sent[i] = true;
+    asked.sent = true;
   }
+  const auto shard_of = [&](const Asked& asked) {
+    return side == Side::kLast ? &shards_[asked.shard].id : nullptr;
+  };
   const bool first = contents_ == nullptr;  // Only this thread writes it.
-  loop_.RunUntil(
-      [&] {
-        for (size_t i = 0; i < links.size(); ++i) {
-          if (sent[i] && !links[i]->has_answer()) return false;
-        }
-        return true;
-      },
-      first ? kFirstAnswersWithin : kAnswersWithin);
-  for (size_t i = 0; i < links.size(); ++i) {
-    ProcessContents& process = side.processes[i];
+  const auto is_done = [](const Asked& asked) { return !asked.sent || asked.link->has_answer(); };
+  loop_.RunUntil([&] { return std::ranges::all_of(links, is_done); },
+                 first ? kFirstAnswersWithin : kAnswersWithin);
+  for (Asked& asked : links) {
+    ProcessContents& process = contents_of(asked);
     if (process.failure.empty()) process.failure = "no answer yet";
-    if (!sent[i] || !links[i]->has_answer()) continue;
-    const absl::StatusOr<Value> answer = links[i]->TakeAnswer();
+    if (!asked.sent || !asked.link->has_answer()) continue;
+    const absl::StatusOr<Value> answer = asked.link->TakeAnswer();
     Health health = Health::kUnknown;
-    const absl::Status taken = answer.ok() ? Take(*answer, process, health) : answer.status();
-    Replica& replica = replicas.at(i);
+    const absl::Status taken =
+        answer.ok() ? Take(*answer, shard_of(asked), process, health) : answer.status();
+    Replica& replica = shards_[asked.shard].On(side)->at(asked.process);
     if (absl::IsUnavailable(taken)) {
       process.failure = Message(taken);
       continue;  // waits_since_ns stays: it is silent from then on.
@@ -186,16 +242,10 @@ void Watch::AskSide(Replicas& replicas, std::vector<std::unique_ptr<Link>>& link
   }
 }
 
-void Watch::Pass() {
-  std::shared_ptr<const Contents> before;
-  {
-    const std::lock_guard lock(mutex_);
-    before = contents_;
-  }
-  SideContents last = before == nullptr ? SideContents() : before->last;
-  SideContents past = before == nullptr ? SideContents() : before->past;
-  if (last_ != nullptr) AskSide(*last_, last_links_, last);
-  if (past_ != nullptr) AskSide(*past_, past_links_, past);
+// Says what a shard has after a pass. `before`: the pass before; nullptr: this is the first.
+static void Conclude(const ShardReplicas& replicas, const ShardContents* before,
+                     ShardContents& shard) {
+  SideContents &last = shard.last, &past = shard.past;
   Collect(last);
   Collect(past);
   const bool complete = std::ranges::all_of(
@@ -208,11 +258,31 @@ void Watch::Pass() {
     }
   }
   std::erase_if(last.days, [&](int32_t day) { return std::ranges::binary_search(past.days, day); });
+  shard.status = NotAnswered(replicas.last.get(), last, /*now=*/false);
+  shard.status.Update(NotAnswered(replicas.past.get(), past, /*now=*/false));
+  shard.now = NotAnswered(replicas.last.get(), last, /*now=*/true);
+  shard.now.Update(NotAnswered(replicas.past.get(), past, /*now=*/true));
+}
+
+void Watch::Pass() {
+  std::shared_ptr<const Contents> before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = contents_;
+  }
   auto made = std::make_shared<Contents>();
-  made->status = NeverAnswered(last_, last);
-  made->status.Update(NeverAnswered(past_, past));
-  made->last = std::move(last);
-  made->past = std::move(past);
+  made->shards = before == nullptr ? std::vector<ShardContents>(shards_.size()) : before->shards;
+  for (size_t i = 0; before == nullptr && i < shards_.size(); ++i) {
+    const auto size_of = [](const Replicas* side) { return side == nullptr ? 0 : side->size(); };
+    made->shards[i].last.processes.resize(size_of(shards_[i].last.get()));
+    made->shards[i].past.processes.resize(size_of(shards_[i].past.get()));
+  }
+  AskSide(Side::kLast, made->shards);
+  AskSide(Side::kPast, made->shards);
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    Conclude(shards_[i], before == nullptr ? nullptr : &before->shards[i], made->shards[i]);
+    made->status.Update(made->shards[i].status);
+  }
   if (before == nullptr && !made->status.ok()) LogWarn("{}", Message(made->status));
   const std::lock_guard lock(mutex_);
   contents_ = std::move(made);

@@ -10,12 +10,17 @@
 // day of the last side. Queries for it find no process that has it, and fail rather than omit its
 // rows.
 //
+// An rdb that still reads its log, or waits for its tickerplant, lacks tables and days, so its
+// answers do not count. Those of an rdb with another map of shards do not either: the gateway would
+// look for a symbol in the wrong shard.
+//
 // Threads: any may call Get and GetNewer. The watch has a thread, which owns the connections.
 
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,33 +30,60 @@
 #include "gateway/link.h"
 #include "gateway/replicas.h"
 #include "query/columns/remote_table.h"
+#include "table/shard_id.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::gateway {
 
 using Side = query::RemoteTable::Side;
 
-// What one process answered last.
+struct TableShape {
+  std::vector<std::string> columns;  // In their order, with `date` if there is one.
+  size_t key_columns = 0;            // How many of them, from the first one on, are keys.
+};
+
+// What one process answered last. An rdb that still reads its log does not answer.
 struct ProcessContents {
   bool has_answered = false;
   std::vector<int32_t> days;                 // Ascending.
   NameMap<std::vector<std::string>> tables;  // Columns by table, without `date`.
-  std::string failure;                       // Why it did not answer; empty: it did.
+  NameMap<TableShape> shapes;                // By table.
+  NameMap<std::string> symbol_columns;       // By table: `sym`, or the first one; if there is one.
+  std::string failure;                       // Why it did not answer this time; empty: it did.
 };
 
 struct SideContents {
   std::vector<ProcessContents> processes;    // By replica.
   std::vector<int32_t> days;                 // Ascending; no day is on both sides.
   NameMap<std::vector<std::string>> tables;  // Those of all processes.
+  NameMap<TableShape> shapes;
+  NameMap<std::string> symbol_columns;
+};
+
+// The processes behind one tickerplant.
+struct ShardContents {
+  SideContents last, past;
+  // Not OK: a side has never answered. Says which, and why.
+  absl::Status status;
+  // Not OK: a side did not answer in the last pass, so it may have days that are not known.
+  absl::Status now;
+
+  const SideContents& Of(Side side) const { return side == Side::kPast ? past : last; }
 };
 
 // Immutable.
 struct Contents {
-  SideContents last, past;
-  // Not OK: a side has never answered. Says which, and why.
+  std::vector<ShardContents> shards;
+  // Not OK: a side of a shard has never answered.
   absl::Status status;
+};
 
-  const SideContents& Of(Side side) const { return side == Side::kPast ? past : last; }
+// nullptr: there is no such side.
+struct ShardReplicas {
+  ShardId id;  // That of the rdbs, or they are not asked. Empty if there are no shards.
+  std::unique_ptr<Replicas> last, past;
+
+  Replicas* On(Side side) const { return side == Side::kPast ? past.get() : last.get(); }
 };
 
 class Watch {
@@ -59,8 +91,8 @@ class Watch {
   // A day, table or column that is added is known after this time.
   static constexpr std::chrono::milliseconds kPeriod{100};
 
-  // nullptr: there is no such side. Both must outlive the watch.
-  Watch(Replicas* last, Replicas* past);
+  // At least one shard. They must outlive the watch.
+  explicit Watch(std::span<const ShardReplicas> shards);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -73,16 +105,23 @@ class Watch {
  private:
   void Run();
   void Pass();
-  // Asks the processes of one side, and takes the answers that come in time.
-  void AskSide(Replicas& replicas, std::vector<std::unique_ptr<Link>>& links, SideContents& side);
+  // Asks the processes of one side of all shards, and takes the answers that come in time.
+  void AskSide(Side side, std::vector<ShardContents>& shards);
+  // A process, and the connection to it.
+  struct Asked {
+    size_t shard;
+    size_t process;  // In Replicas.
+    std::unique_ptr<Link> link;
+    bool sent = false;  // In this pass.
+  };
+  std::vector<Asked> LinksOf(Side side);
 
-  Replicas* const last_;
-  Replicas* const past_;
-  const Value last_question_, past_question_;
+  const std::span<const ShardReplicas> shards_;
+  const Value last_question_, past_question_;  // Links refer to them until they are answered.
 
   // Used by the thread.
   wire::EventLoop loop_;
-  std::vector<std::unique_ptr<Link>> last_links_, past_links_;
+  std::vector<Asked> last_links_, past_links_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,0 +1,199 @@
+// Goal: the watch knows what each shard has, and which shard is silent. Method: servers on loopback
+// that answer its questions, or end the connection.
+
+#include "gateway/watch.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::gateway {
+namespace {
+
+// Has a day and a table.
+class Process final : public wire::ServerHandler {
+ public:
+  Process(int32_t day, std::string table, std::string shard)
+      : day_(day), table_(std::move(table)), shard_(std::move(shard)) {
+    auto server = wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, this);
+    TS_CHECK(server.ok());
+    server_ = *std::move(server);
+    thread_ = std::thread([this] { loop_.Run(); });
+  }
+  ~Process() override {
+    loop_.Stop();
+    thread_.join();
+  }
+
+  wire::Address address() const { return {"127.0.0.1", server_->port(), ""}; }
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    if (message.kind != wire::MessageKind::kSync) return;
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (closes) return connection.Close(absl::OkStatus());
+    const int64_t states[] = {ready ? 1 : 0, 1}, keys[] = {1};
+    const std::vector<int32_t> days(ready ? 1 : 0, day_);
+    // Before an rdb has heard from its tickerplant, it has no tables.
+    const Value tables = Value::Symbols(ready ? SymbolVector{table_} : SymbolVector{});
+    std::vector<Value> columns;
+    if (ready) columns.push_back(Value::Symbols(SymbolVector{"date", "time", "sym"}));
+    std::vector<Value> answer;
+    answer.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(states)));
+    answer.push_back(Value::Vector(Type::kDate, std::span<const int32_t>(days)));
+    answer.push_back(Value::Dict(tables, Value::List(std::move(columns))));
+    answer.push_back(Value::Dict(tables, Value::Vector(Type::kLong, std::span(keys, days.size()))));
+    answer.push_back(
+        Value::Dict(tables, Value::Symbols(ready ? SymbolVector{"sym"} : SymbolVector{})));
+    answer.push_back(AnswerOf({shard_, new_map ? "new" : "map"}));
+    answer.push_back(Value::Long(was_ready ? 1 : 0));
+    connection.Reply(ticket, Value::List(std::move(answer)));
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+  std::atomic<bool> closes{false};
+  std::atomic<bool> ready{true};      // It has read its log.
+  std::atomic<bool> was_ready{true};  // The same, when it began to answer.
+  std::atomic<bool> new_map{false};   // It has another map of shards than before.
+
+ private:
+  const int32_t day_;
+  const std::string table_, shard_;
+  wire::EventLoop loop_;
+  std::unique_ptr<wire::Server> server_;
+  std::thread thread_;
+};
+
+std::unique_ptr<Replicas> Only(const std::string& name, const Process& process) {
+  return std::make_unique<Replicas>(name, std::vector{process.address()},
+                                    std::vector<wire::Address>(), ReplicaOptions());
+}
+
+class WatchTest : public testing::Test {
+ protected:
+  std::vector<ShardReplicas> Shards() {
+    std::vector<ShardReplicas> shards(2);
+    shards[0].id = {"a", "map"};
+    shards[0].last = Only("shard a: rdb", rdb_a_);
+    shards[0].past = Only("shard a: hdb", hdb_a_);
+    shards[1].id = {"b", "map"};
+    shards[1].last = Only("shard b: rdb", rdb_b_);
+    return shards;
+  }
+
+  // Shard `a` has written day 3, which its rdb still has.
+  Process rdb_a_{3, "trade", "a"}, hdb_a_{3, "trade", ""}, rdb_b_{3, "note", "b"};
+};
+
+TEST_F(WatchTest, EachShardHasItsDaysAndTables) {
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  const std::shared_ptr<const Contents> contents = watch.Get();
+  ASSERT_TRUE(contents->status.ok()) << contents->status;
+  ASSERT_EQ(contents->shards.size(), 2u);
+  const ShardContents &a = contents->shards[0], &b = contents->shards[1];
+  EXPECT_THAT(a.last.days, testing::IsEmpty());
+  EXPECT_THAT(a.past.days, testing::ElementsAre(3));
+  EXPECT_THAT(b.last.days, testing::ElementsAre(3)) << "shard a says nothing about shard b";
+  EXPECT_THAT(b.past.days, testing::IsEmpty());
+  EXPECT_EQ(a.last.tables.at("trade"), (std::vector<std::string>{"time", "sym"}));
+  EXPECT_EQ(a.last.symbol_columns.at("trade"), "sym");
+  EXPECT_EQ(a.last.shapes.at("trade").columns, (std::vector<std::string>{"date", "time", "sym"}));
+  EXPECT_EQ(a.last.shapes.at("trade").key_columns, 1u);
+  EXPECT_FALSE(b.last.tables.contains("trade"));
+  EXPECT_TRUE(b.last.tables.contains("note"));
+}
+
+TEST_F(WatchTest, AShardThatHasNeverAnsweredIsNamed) {
+  rdb_b_.closes = true;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  const std::shared_ptr<const Contents> contents = watch.Get();
+  EXPECT_TRUE(contents->shards[0].status.ok()) << contents->shards[0].status;
+  EXPECT_EQ(contents->status, contents->shards[1].status);
+  EXPECT_THAT(Message(contents->status),
+              testing::StartsWith("shard b: rdb: no answer: " + rdb_b_.address().ToString()));
+  rdb_b_.closes = false;
+  while (!watch.GetNewer()->status.ok()) {
+  }
+}
+
+TEST_F(WatchTest, AShardThatFallsSilentKeepsWhatItHad) {
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  ASSERT_TRUE(watch.Get()->status.ok());
+  rdb_b_.closes = true;
+  while (watch.GetNewer()->shards[1].last.processes[0].failure.empty()) {
+  }
+  const std::shared_ptr<const Contents> contents = watch.Get();
+  EXPECT_TRUE(contents->status.ok()) << contents->status;
+  EXPECT_THAT(contents->shards[1].last.days, testing::ElementsAre(3));
+  EXPECT_TRUE(contents->shards[0].last.processes[0].failure.empty());
+}
+
+TEST_F(WatchTest, AnRdbThatHasNotReadItsLogSaysNothingAboutItsShard) {
+  rdb_b_.ready = false;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  EXPECT_EQ(Message(watch.Get()->status),
+            fmt::format("shard b: rdb: no answer: {}: it has not read its whole log yet",
+                        rdb_b_.address().ToString()));
+  EXPECT_EQ(shards[1].last->at(0).health, Health::kBehind);
+  rdb_b_.ready = true;
+  while (!watch.GetNewer()->status.ok()) {
+  }
+  EXPECT_EQ(shards[1].last->at(0).health, Health::kLive);
+  EXPECT_TRUE(watch.Get()->shards[1].now.ok());
+
+  // It begins again with another log.
+  rdb_b_.was_ready = false;
+  while (watch.GetNewer()->shards[1].now.ok()) {
+  }
+  EXPECT_TRUE(watch.Get()->status.ok());
+  EXPECT_EQ(shards[1].last->at(0).health, Health::kBehind);
+  rdb_b_.ready = false;
+  watch.GetNewer();
+  const std::shared_ptr<const Contents> contents = watch.GetNewer();
+  const ShardContents& b = contents->shards[1];
+  EXPECT_THAT(b.last.days, testing::ElementsAre(3)) << "it keeps what it had";
+  EXPECT_TRUE(b.last.tables.contains("note"));
+  EXPECT_THAT(Message(b.now), testing::EndsWith("it has not read its whole log yet"));
+}
+
+TEST_F(WatchTest, AnRdbWithAnotherMapSaysNothingAboutItsShard) {
+  rdb_b_.new_map = true;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  EXPECT_EQ(
+      Message(watch.Get()->status),
+      fmt::format("shard b: rdb: no answer: {}: it is shard b of the map new, expected shard b "
+                  "of the map map",
+                  rdb_b_.address().ToString()));
+  EXPECT_EQ(shards[1].last->at(0).health, Health::kOther);
+  rdb_b_.new_map = false;
+  while (!watch.GetNewer()->status.ok()) {
+  }
+  EXPECT_EQ(shards[1].last->at(0).health, Health::kLive);
+}
+
+TEST_F(WatchTest, AGatewayWithoutShardsRefusesAnRdbOfAShard) {
+  std::vector<ShardReplicas> shards(1);
+  shards[0].last = Only("rdb", rdb_b_);
+  Watch watch(shards);
+  EXPECT_THAT(Message(watch.Get()->status),
+              testing::EndsWith("it is shard b of the map map, expected no shard"));
+}
+
+}  // namespace
+}  // namespace tickstack::gateway
