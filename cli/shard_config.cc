@@ -44,6 +44,11 @@ class Spreading {
     return renamed;
   }
 
+  std::vector<std::string> Renamed(std::vector<std::string> addresses, const Shard& shard) const {
+    for (std::string& address : addresses) address = Renamed(address, shard);
+    return addresses;
+  }
+
   // Replaces the options by copies for all shards, each changed by `change`.
   template <typename All, typename Change>
   void Spread(All& all, const Change& change) {
@@ -232,7 +237,7 @@ class ShardChecks {
 
   const ConfigTable& root_;
   const StackConfig& config_;
-  StringSet names_;  // Of the tickerplants of a shard.
+  StringSet names_;  // Names of a shard's tickerplants.
 };
 
 // Two processes of one host need two ports.
@@ -271,7 +276,31 @@ absl::Status ConnectOthers(const ConfigTable& root, const Spreading& spreading,
     }
   }
   if (config.gateway) {
-    return root.ErrorAt("gateway", "a gateway cannot be used with [[shard]] yet");
+    gateway::GatewayMainOptions& options = *config.gateway;
+    if (!options.shards.empty()) {
+      return root.ErrorAt("gateway", "knows the shards of this file: leave [[gateway.shard]] out");
+    }
+    const std::pair<const char*, const std::vector<std::string>*> names[] = {
+        {"rdbs", &options.rdbs}, {"urgent_rdbs", &options.urgent_rdbs}, {"hdbs", &options.hdbs}};
+    for (const auto& [key, processes] : names) {
+      for (const std::string& process : *processes) {
+        if (spreading.IsTemplate(process)) continue;
+        TS_ASSIGN_OR_RETURN(const ConfigTable section, root.Table("gateway"));
+        return section.ErrorAt(
+            key, fmt::format("each shard has its own: expected names of processes of this file, "
+                             "found \"{}\"",
+                             process));
+      }
+    }
+    for (const Shard& shard : spreading.shards()) {
+      options.shards.push_back({shard.name, spreading.Renamed(options.rdbs, shard),
+                                spreading.Renamed(options.urgent_rdbs, shard),
+                                spreading.Renamed(options.hdbs, shard)});
+    }
+    options.shard_symbols = config.shard_map->symbols();
+    options.rdbs.clear();
+    options.urgent_rdbs.clear();
+    options.hdbs.clear();
   }
   for (monitor::MonitorOptions& monitor : config.monitors) {
     monitor.rdb = spreading.Renamed(monitor.rdb, first);

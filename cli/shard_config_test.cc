@@ -63,6 +63,44 @@ TEST(ShardConfig, EachShardHasAProcessOfEachTemplate) {
   EXPECT_THAT(config.feeds[0].shards.tickerplants, ElementsAre("tickerplant-a", "tickerplant-b"));
 }
 
+TEST(ShardConfig, AGatewayAsksTheProcessesOfAllShards) {
+  const std::string text =
+      std::string(kTwoShards) +
+      "[[rdb]]\nname = \"fast\"\nport = 5016\n[gateway]\nurgent_rdbs = [\"fast\"]\n"
+      "urgent_users = [\"desk\"]\n";
+  const StackConfig config = Parsed(text);
+  ASSERT_TRUE(config.gateway);
+  EXPECT_TRUE(config.gateway->rdbs.empty());
+  EXPECT_TRUE(config.gateway->urgent_rdbs.empty());
+  EXPECT_TRUE(config.gateway->hdbs.empty());
+  ASSERT_EQ(config.gateway->shards.size(), 2u);
+  const gateway::Shard& b = config.gateway->shards[1];
+  EXPECT_EQ(b.name, "b");
+  EXPECT_THAT(b.rdbs, ElementsAre("rdb-b"));
+  EXPECT_THAT(b.urgent_rdbs, ElementsAre("fast-b"));
+  EXPECT_THAT(b.hdbs, ElementsAre("hdb-b"));
+  EXPECT_THAT(config.gateway->shard_symbols, ElementsAre(testing::Pair("SPY", "b")));
+  EXPECT_THAT(ErrorOf(std::string(kTwoShards) + "[gateway]\n[[gateway.shard]]\nname = \"a\"\n"),
+              HasSubstr("knows the shards of this file"));
+  EXPECT_THAT(ErrorOf(std::string(kTwoShards) + "[gateway]\nhdbs = [\"history:5012\"]\n"),
+              HasSubstr("gateway.hdbs: each shard has its own: expected names of processes of this "
+                        "file, found \"history:5012\""));
+}
+
+TEST(ShardConfig, AGatewayHasTheShardsOfOtherFilesByName) {
+  const std::string a = "[gateway]\n[[gateway.shard]]\nname = \"a\"\nrdbs = [\"cap1:5011\"]\n";
+  EXPECT_EQ(ErrorOf(a + "[[gateway.shard]]\nname = \"b\"\nrdbs = [\"cap2:5011\"]\n"), "");
+  for (const auto& [text, expected] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"name = \"a\"\n", "gateway.shard[1].name: a is the name of another shard, too"},
+           {"name = \"b=c\"\n", "gateway.shard[1].name: expected letters, digits"},
+           {"name = \"b\"\nrdbs = [\"cap1:5011\"]\n",
+            "gateway.shard[1].rdbs: cap1:5011 is a process of shard a, too"}}) {
+    EXPECT_THAT(ErrorOf(a + "[[gateway.shard]]\n" + text), HasSubstr(expected)) << text;
+  }
+  EXPECT_THAT(ErrorOf("[gateway]\nrdbs = [\"cap1:5011\"]\n" + a.substr(a.find('\n') + 1)),
+              HasSubstr("gateway.shard: leave rdbs, urgent_rdbs and hdbs to each shard"));
+}
+
 TEST(ShardConfig, HasPortsAndFoldersByShard) {
   StackConfig config = Parsed(kTwoShards);
   EXPECT_EQ(config.tickerplant->listener.port, 5010);
@@ -129,7 +167,8 @@ TEST(ShardConfig, OneShardHasItsProcessesOnly) {
   EXPECT_EQ(one.data, "/d/b");
 }
 
-// Goal: a process of a running stack that starts again does not get another map from a changed file.
+// Goal: a process of a running stack that starts again does not get another map from a changed
+// file.
 TEST(ShardConfig, AChildRefusesAFileWithAnotherMap) {
   const std::string file = testing::TempDir() + "/shard_config_test.toml";
   std::ofstream(file) << kTwoShards;

@@ -31,6 +31,7 @@ batch_ms = 5
 [hdb]
 [aggengine]
 [eod]
+[gateway]
 [feed]
 source = "sim"
 symbols = 300
@@ -93,6 +94,7 @@ class ShardsTest(stack.StackTest):
         stats = running.ask("feed", ".feed.stats[]")
         self.assertEqual({"trade": TRADES, "quote": QUOTES}, dict(stats["logged"]))
         self.assertEqual({"a": "done", "b": "done"}, dict(stats["shards"]))
+        self.asks_the_gateway(running, expected, named[0])
         self.refuses_rows_of_another_shard(running, named[0])
         self.plans(running)
         self.ends_the_day(running, rdbs)
@@ -127,6 +129,15 @@ class ShardsTest(stack.StackTest):
         self.assertEqual("b", dict(shards[0])["shard"])
         self.assertEqual(dict(shards[0]), dict(shards[1]))
 
+    def asks_the_gateway(self, running, expected, symbol):
+        counts = running.ask("gateway", "exec count i by sym from trade")
+        self.assertEqual({sym: len(rows) for (table, sym), rows in expected.items() if table == "trade"}, dict(counts))
+        self.assertEqual(TRADES, running.ask("gateway", "count trade"))
+        sizes = running.ask("gateway", f"exec size from trade where sym=`{symbol}")
+        self.assertEqual([row[1] for row in expected["trade", symbol]], list(sizes))
+        shards = running.ask("gateway", ".gateway.replicas[]")["shard"]
+        self.assertEqual({"a", "b"}, set(shards))
+
     def refuses_rows_of_another_shard(self, running, symbol):
         with running.connect("tickerplant-b") as tickerplant:
             for call in (f'.u.upd[`trade;(`{symbol};1f;2i;0b;" ";"N")]',
@@ -152,6 +163,7 @@ class ShardsTest(stack.StackTest):
             stack.wait_until(
                 lambda t=table, n=rows: n == sum(running.count(f"select from {t} where date={DATE}", f"hdb-{shard}")
                                                  for shard in "ab"), 60, "the partitions")
+        self.assertEqual(TRADES, running.ask("gateway", f"exec count i from trade where date={DATE}"))
         for shard in "ab":
             self.assertTrue((running.data / shard / "hdb" / DATE / "trade").is_dir())
         self.assertEqual([0, 0], [running.count("trade", rdb) for rdb in rdbs])
