@@ -9,7 +9,9 @@
 #include "aggengine/aggengine_metrics.h"
 #include "base/printable.h"
 #include "base/time.h"
+#include "bridge/bridge_metrics.h"
 #include "feed/feed_metrics.h"
+#include "gateway/gateway_metrics.h"
 #include "hdb/hdb_metrics.h"
 #include "rdb/rdb_metrics.h"
 #include "tickerplant/tickerplant_metrics.h"
@@ -20,7 +22,8 @@ namespace {
 
 constexpr std::string_view kTp = wire::protocol::kStats, kRdb = ".rdb.stats", kFeed = ".feed.stats",
                            kHdb = ".hdb.stats", kMonitor = ".monitor.stats", kAgg = ".agg.stats",
-                           kLatency = ".rdb.latency", kTiers = "tiers";
+                           kLatency = ".rdb.latency", kTiers = "tiers", kBridge = ".bridge.stats",
+                           kGateway = ".gateway.stats";
 constexpr double kNsPerMs = 1e6;
 
 // Returns an entry of a dictionary. Unlike StatusFacts::Number, returns nullopt for numbers beyond
@@ -108,19 +111,25 @@ void AddFeed(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures
   out.lag_ms = Number(facts, kFeed, "lag_ms");
 }
 
+// Adds the figures of a process that exists for queries.
+void AddQueries(const serve::StatusFacts& facts, std::string_view source, const Rates& rates,
+                ProcessFigures& out) {
+  out.queries_per_s = rates.Of(source, "queries");
+  if (Number(facts, source, "queries").value_or(0) > 0) {
+    out.p50_ms = Scaled(Number(facts, source, "query_ns_p50"), 1 / kNsPerMs);
+    out.p99_ms = Scaled(Number(facts, source, "query_ns_p99"), 1 / kNsPerMs);
+  }
+  out.queued_bytes = Number(facts, source, "unread_bytes");
+  out.queries_waiting = Number(facts, source, "queries_waiting");
+  out.clients = Number(facts, source, "clients");
+}
+
 void AddHdb(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
   out.state = Number(facts, kHdb, "partitions")
                   ? fmt::format("{:.0f} days", Number(facts, kHdb, "partitions").value_or(0))
                   : "no days";
-  out.queries_per_s = rates.Of(kHdb, "queries");
-  if (Number(facts, kHdb, "queries").value_or(0) > 0) {
-    out.p50_ms = Scaled(Number(facts, kHdb, "query_ns_p50"), 1 / kNsPerMs);
-    out.p99_ms = Scaled(Number(facts, kHdb, "query_ns_p99"), 1 / kNsPerMs);
-  }
+  AddQueries(facts, kHdb, rates, out);
   out.memory_bytes = Number(facts, kHdb, "decompressed_bytes");
-  out.queued_bytes = Number(facts, kHdb, "unread_bytes");
-  out.queries_waiting = Number(facts, kHdb, "queries_waiting");
-  out.clients = Number(facts, kHdb, "clients");
 }
 
 void AddMonitor(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
@@ -136,6 +145,26 @@ void AddAggEngine(const serve::StatusFacts& facts, const Rates& rates, ProcessFi
   out.lag_ms = Scaled(Number(facts, kAgg, "lag_ns"), 1 / kNsPerMs);
   out.memory_bytes = Number(facts, kAgg, "state_bytes").value_or(0) +
                      Number(facts, kAgg, "history_bytes").value_or(0);
+}
+
+void AddBridge(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
+  out.state = Printable(facts.Text(kBridge, "state"));
+  out.rows_in_per_s = rates.Of(kBridge, "rows");
+  out.rows_out_per_s = rates.Of(kBridge, "rows_written");
+  out.lag_ms = Number(facts, kBridge, "lag_ms");
+  out.queued_bytes = Number(facts, kBridge, "bytes_waiting");
+}
+
+void AddGateway(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
+  const auto number = [&facts](std::string_view key) {
+    return Number(facts, kGateway, key).value_or(0);
+  };
+  const bool live = number("rdbs_live") == number("rdbs") && number("hdbs_live") == number("hdbs");
+  out.state = live
+                  ? "live"
+                  : fmt::format("{:.0f} of {:.0f} rdbs, {:.0f} of {:.0f} hdbs", number("rdbs_live"),
+                                number("rdbs"), number("hdbs_live"), number("hdbs"));
+  AddQueries(facts, kGateway, rates, out);
 }
 
 struct Role {
@@ -167,6 +196,11 @@ const Role kRoles[] = {
                                                   : serve::Reasons{"the rdb is lost"};
      }},
     {"aggengine", AddAggEngine, aggengine::ReasonsOf},
+    {"bridge", AddBridge, bridge::ReasonsOf},
+    {"gateway", AddGateway,
+     [](const serve::StatusFacts& facts, const serve::HealthLimits& /*limits*/) {
+       return gateway::ReasonsOf(facts);
+     }},
 };
 
 const TopAnswer* Find(const std::vector<TopAnswer>& answers, const TopAnswer& like) {

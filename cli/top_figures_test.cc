@@ -119,6 +119,49 @@ TEST(TopFigures, AChainedTickerplantShowsItsUpstream) {
   EXPECT_THAT(figures.problems, IsEmpty());
 }
 
+TEST(TopFigures, AGatewayShowsWhoAnswersBehindIt) {
+  const auto gateway = [](int64_t time, double live) {
+    return Answer("g", "gateway", ".gateway.stats", time,
+                  {{"rdbs", 2},
+                   {"rdbs_live", live},
+                   {"hdbs", 1},
+                   {"hdbs_live", 1},
+                   {"shards", 2},
+                   {"shards_live", live},
+                   {"queries", 100.0 * static_cast<double>(time)},
+                   {"query_ns_p50", 5e6},
+                   {"clients", 3}});
+  };
+  StackFigures figures = Figures({gateway(1, 2)}, {gateway(3, 2)});
+  EXPECT_EQ(figures.processes[0].state, "live");
+  EXPECT_EQ(figures.processes[0].queries_per_s, 100);
+  EXPECT_EQ(figures.processes[0].p50_ms, 5);
+  EXPECT_EQ(figures.processes[0].clients, 3);
+  EXPECT_THAT(figures.problems, IsEmpty());
+  figures = Figures({}, {gateway(1, 1)});
+  EXPECT_EQ(figures.processes[0].state, "1 of 2 rdbs, 1 of 1 hdbs");
+  EXPECT_THAT(figures.problems, ElementsAre("g: a shard has no live rdb, or no hdb that answers"));
+}
+
+TEST(TopFigures, ABridgeShowsItsRowsAndLag) {
+  const auto bridge = [](int64_t seconds, double live) {
+    const auto n = static_cast<double>(seconds);
+    return Answer("b", "bridge", ".bridge.stats", seconds,
+                  {{"rows", 50 * n},
+                   {"rows_written", 40 * n},
+                   {"lag_ms", 7},
+                   {"bytes_waiting", 64},
+                   {"live", live}});
+  };
+  const StackFigures figures = Figures({bridge(1, 1)}, {bridge(2, 1)});
+  EXPECT_EQ(figures.processes[0].rows_in_per_s, 50);
+  EXPECT_EQ(figures.processes[0].rows_out_per_s, 40);
+  EXPECT_EQ(figures.processes[0].lag_ms, 7);
+  EXPECT_EQ(figures.processes[0].queued_bytes, 64);
+  EXPECT_THAT(figures.problems, IsEmpty());
+  EXPECT_THAT(Figures({}, {bridge(1, 0)}).problems, ElementsAre(HasSubstr("it is not live yet")));
+}
+
 TEST(TopFigures, ReasonsForNotBeingReadyAreProblems) {
   const StackFigures figures = Figures(
       {},

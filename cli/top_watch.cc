@@ -27,8 +27,8 @@ struct Question {
 };
 
 // `.tier.stats` is kept under another name: functions that read facts expect that of a process,
-// which has more columns. A chained tickerplant has the functions of a tickerplant, too, so its own
-// one is asked later and decides.
+// which has more columns. A chained tickerplant has the functions of a tickerplant, too, and a
+// gateway those of its rdbs, so their own ones are asked later and decide.
 constexpr Question kQuestions[] = {
     {"tickerplant", wire::protocol::kStats, wire::protocol::kStats, true, true},
     {"tickerplant", wire::protocol::kActivity, wire::protocol::kActivity},
@@ -46,6 +46,8 @@ constexpr Question kQuestions[] = {
     {"hdb", ".hdb.stats", ".hdb.stats", true, true},
     {"monitor", ".monitor.stats", ".monitor.stats", true, true},
     {"aggengine", ".agg.stats", ".agg.stats", true, true},
+    {"bridge", ".bridge.stats", ".bridge.stats", true, true},
+    {"gateway", ".gateway.stats", ".gateway.stats", true, true},
 };
 
 // One process, with a connection that reconnects.

@@ -95,6 +95,7 @@ class ShardsTest(stack.StackTest):
         self.assertEqual({"trade": TRADES, "quote": QUOTES}, dict(stats["logged"]))
         self.assertEqual({"a": "done", "b": "done"}, dict(stats["shards"]))
         self.asks_the_gateway(running, expected, named[0])
+        self.is_shown_by_top(running)
         self.refuses_rows_of_another_shard(running, named[0])
         self.plans(running)
         self.ends_the_day(running, rdbs)
@@ -137,6 +138,14 @@ class ShardsTest(stack.StackTest):
         self.assertEqual([row[1] for row in expected["trade", symbol]], list(sizes))
         shards = running.ask("gateway", ".gateway.replicas[]")["shard"]
         self.assertEqual({"a", "b"}, set(shards))
+
+    def is_shown_by_top(self, running):
+        ports = {name: process["port"] for name, process in running.processes().items() if process["port"]}
+        shown = self.run_program("top", "--once", ",".join(f"127.0.0.1:{port}" for port in ports.values()))
+        self.assertEqual(0, shown.returncode, shown.stdout + shown.stderr)
+        roles = collections.Counter(line.split()[1] for line in shown.stdout.splitlines() if line.startswith("127.0.0.1:"))
+        expected = collections.Counter(name.split("-")[0] for name in ports if not name.startswith("eod"))
+        self.assertEqual(expected, roles, shown.stdout)
 
     def refuses_rows_of_another_shard(self, running, symbol):
         with running.connect("tickerplant-b") as tickerplant:
