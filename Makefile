@@ -122,7 +122,7 @@ test-tsan: build/tsan/build.ninja
 
 test-aarch64: deps-aarch64 | deps
 	packaging/aarch64_sysroot.sh build/aarch64-sysroot
-	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 --log-level=WARNING
+	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 -DTICKSTACK_UNITY=ON --log-level=WARNING
 	cmake --build build/aarch64 --parallel $(JOBS) --target libraries $(AARCH64_TESTS)
 	ctest --test-dir build/aarch64 -R '^($(subst $(space),|,$(AARCH64_TESTS)))$$' --parallel $(JOBS) --output-on-failure --no-tests=error
 
