@@ -29,6 +29,7 @@ absl::Status ReadFeed(const ConfigTable& /*root*/, const ConfigTable& table, Sta
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("start", &options.start));
   TS_RETURN_IF_ERROR(table.Read("again", &options.again));
+  TS_RETURN_IF_ERROR(table.Read("shards", &options.shards.only));
   return table.Read("exit_when_done", &options.exit_when_done);
 }
 

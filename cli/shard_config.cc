@@ -263,6 +263,21 @@ absl::Status CheckPorts(const std::vector<ConfigTable>& sections, StackConfig& c
   return absl::OkStatus();
 }
 
+// Checks the names of the shards that feeds publish to.
+absl::Status CheckFeeds(const ConfigTable& root, const StackConfig& config) {
+  TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root.Tables("feed"));
+  for (size_t i = 0; i < config.feeds.size() && i < sections.size(); ++i) {
+    for (const std::string& name : config.feeds[i].shards.only) {
+      const bool known =
+          config.shard_map != nullptr &&
+          std::ranges::find(config.shard_map->shards(), name) != config.shard_map->shards().end();
+      if (known) continue;
+      return sections[i].ErrorAt("shards", fmt::format("there is no shard {}", name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The processes that a sharded stack has once.
 absl::Status ConnectOthers(const ConfigTable& root, const Spreading& spreading,
                            const std::string& tickerplant, StackConfig& config) {
@@ -319,8 +334,9 @@ absl::Status ConnectOthers(const ConfigTable& root, const Spreading& spreading,
 
 absl::Status ReadShards(const ConfigTable& root, StackConfig& config) {
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root.Tables("shard"));
-  if (sections.empty()) return absl::OkStatus();
+  if (sections.empty()) return CheckFeeds(root, config);
   TS_ASSIGN_OR_RETURN(std::vector<Shard> shards, ReadSections(sections, config));
+  TS_RETURN_IF_ERROR(CheckFeeds(root, config));
   if (!config.tickerplant)
     return root.ErrorAt("shard", "needs a section [tickerplant], found none");
   const auto advertises = [](const auto& options) {

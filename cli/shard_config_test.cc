@@ -63,6 +63,15 @@ TEST(ShardConfig, EachShardHasAProcessOfEachTemplate) {
   EXPECT_THAT(config.feeds[0].shards.tickerplants, ElementsAre("tickerplant-a", "tickerplant-b"));
 }
 
+TEST(ShardConfig, AFeedMayPublishToSomeShards) {
+  const std::string feed = "[[feed]]\nname = \"feed2\"\nshards = [\"b\"]\n";
+  const StackConfig config = Parsed(std::string(kTwoShards) + feed);
+  EXPECT_THAT(config.feeds.back().shards.only, ElementsAre("b"));
+  EXPECT_THAT(config.feeds.back().shards.tickerplants,
+              ElementsAre("tickerplant-a", "tickerplant-b"));
+  EXPECT_THAT(ErrorOf("[tickerplant]\n" + feed), HasSubstr("feed[0].shards: there is no shard b"));
+}
+
 TEST(ShardConfig, AGatewayAsksTheProcessesOfAllShards) {
   const std::string text =
       std::string(kTwoShards) +
@@ -205,6 +214,7 @@ TEST(ShardConfig, RefusesWhatAllShardsWouldShare) {
             "feed[0].tickerplant: found \"chained\", expected \"tickerplant\""},
            {"[tables]\norder = \"id j | time p, sym s\"\n",
             "tables.order: rows of one key could be in several shards: expected sym in the key"},
+           {"[[feed]]\nshards = [\"c\"]\n", "feed[0].shards: there is no shard c"},
            {"[[rdb]]\nport = 5110\n", "shard[1].port_offset: tickerplant-b and rdb-a would both"},
            {"[[rdb]]\nport = 65500\n", "rdb-b would listen on port 65600"}}) {
     EXPECT_THAT(ErrorOf(two + text), HasSubstr(expected)) << text;

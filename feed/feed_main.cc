@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <random>
@@ -52,6 +53,9 @@ absl::StatusOr<std::vector<FeedTarget>> TargetsOf(const FeedOptions& options,
   // With another map, row n of a shard is another row, so the rows have another name.
   settings.name = NameUnderMap(settings.name, DigestText(shards.map.get()));
   for (size_t i = 0; i < shards.map->size(); ++i) {
+    const auto& only = shards.only;
+    const bool is_other = std::ranges::find(only, shards.map->shards()[i]) == only.end();
+    if (!only.empty() && is_other) continue;
     TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(shards.tickerplants[i]));
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> all, options.source.chosen().Open());
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,

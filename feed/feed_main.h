@@ -15,11 +15,13 @@
 
 namespace tickstack::feed {
 
-// The shards that a feed publishes to.
+// The shards of the stack that a feed publishes to.
 struct FeedShards {
   std::shared_ptr<const ShardMap> map;    // nullptr: one tickerplant has all symbols.
   std::vector<std::string> tickerplants;  // Addresses, in the order of map->shards().
   std::vector<Schema> schemas;            // The schemas of the source's tables.
+  // Names of those that this feed publishes to; other feeds publish to the others. Empty: all.
+  std::vector<std::string> only;
 };
 
 struct FeedOptions {

@@ -101,6 +101,21 @@ class ShardsTest(stack.StackTest):
         self.ends_the_day(running, rdbs)
         self.map_changes_between_days(running, named)
 
+    def test_each_shard_may_have_a_feed(self):
+        feed = config([])
+        at = feed.index("[feed]")
+        feeds = "".join(feed[at:].replace("[feed]", f'[[feed]]\nname = "feed-{shard}"\nshards = ["{shard}"]')
+                        .replace("rate = 20000", "rate = 0") for shard in "ab")
+        running = self.start_stack(feed[:at] + feeds, "--date", DATE)
+        for shard in "ab":
+            stack.wait_until(lambda name=f"feed-{shard}": running.ask(name, ".feed.stats[]`state") == "done", 60, "its end")
+        rdbs = ["rdb-a", "rdb-b"]
+        self.assertEqual(TRADES, sum(running.count("trade", rdb) for rdb in rdbs))
+        self.assertEqual(QUOTES, sum(running.count("quote", rdb) for rdb in rdbs))
+        for shard in "ab":
+            stats = running.ask(f"feed-{shard}", ".feed.stats[]")
+            self.assertEqual(running.count("quote", f"rdb-{shard}"), dict(stats["logged"])["quote"])
+
     def test_a_tickerplant_restarts_after_the_feed(self):
         """Each row is logged once if the feed restarts late in its source, and a tickerplant after that. No process
         takes a changed map while the stack runs."""
