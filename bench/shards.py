@@ -54,7 +54,14 @@ def measure(shards, options):
         names = [f"{kind}{suffix}" for kind in ("tickerplant", "rdb") for suffix in suffixes] + ["feed"]
         pids = {name: running.pid(name) for name in names}
         rdbs = [running.connect(f"rdb{suffix}") for suffix in suffixes]
-        rows = lambda: sum(rdb.call("(count trade)+count quote") for rdb in rdbs)
+
+        def rows_of(rdb):
+            try:
+                return rdb.call("(count trade)+count quote")
+            except kdb_ipc.QError:
+                return 0  # It has no tables before it has heard from its tickerplant.
+
+        rows = lambda: sum(rows_of(rdb) for rdb in rdbs)
 
         def state():
             return time.monotonic(), rows(), {name: processor_seconds(pid) for name, pid in pids.items()}
