@@ -373,7 +373,9 @@ class RemoteQuery {
     const auto by_item = [this](const NamedNode& named) { return GoesByItem(*named.node, names_); };
     const auto row_or_distinct = [this](const NamedNode& named) {
       const Builtin* const called = CalledBuiltin(*named.node);
-      const bool distinct = called != nullptr && called->name == "distinct";
+      // The items of several such columns would be paired.
+      const bool distinct =
+          called != nullptr && called->name == "distinct" && prepared_.columns.size() == 1;
       return NeedsNoOrder(distinct ? *named.node->children.back() : *named.node, names_);
     };
     const bool free_conditions = std::ranges::all_of(
@@ -410,12 +412,12 @@ class RemoteQuery {
     const auto changes = [&](const NamedNode& named) {
       return named.name == of_shard && !IsShardColumn(*named.node);
     };
-    const auto keeps = [&](const NamedNode& named) {
-      return named.name == of_shard && IsShardColumn(*named.node);
-    };
+    // A second column of the name gets another one.
+    const auto first = std::ranges::find(query_.columns, of_shard, &NamedNode::name);
+    const bool keeps = first != query_.columns.end() && IsShardColumn(*first->node);
     switch (query_.verb) {
       case Query::Verb::kSelect:
-        return query_.columns.empty() || std::ranges::any_of(query_.columns, keeps);
+        return query_.columns.empty() || keeps;
       case Query::Verb::kExec:
         return false;
       case Query::Verb::kUpdate:

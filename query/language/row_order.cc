@@ -65,8 +65,13 @@ ArgumentMarks::ArgumentMarks(Context& context, const Node& node) {
     return;
   }
   if (function.kind != Node::Kind::kFunction || node.children.size() < 2) return;
+  // A projection: its arguments are used later, in another way.
+  if (node.children.size() - 1 < function.function->min_args) return;
   const std::string_view name = function.function->name;
-  const Node &first = *node.children[1], &last = *node.children.back();
+  const bool is_asof = name == "aj" || name == "aj0";
+  const Node& first = *node.children[1];
+  // After its tables, an asof join may have the greatest age.
+  const Node& last = is_asof ? *node.children[3] : *node.children.back();
   if (node.children.size() == 2) {
     if (last.kind != Node::Kind::kQuery) return;
     const bool sorts = name == "asc" || name == "desc" || IsOrderFree(*function.function);
@@ -76,7 +81,6 @@ ArgumentMarks::ArgumentMarks(Context& context, const Node& node) {
   }
   if (name == "in" && IsExecOfOneColumn(last)) last_.emplace(budget, last);
   const bool names_columns = first.kind == Node::Kind::kConstant && first.value.is(Type::kSymbol);
-  const bool is_asof = name == "aj" || name == "aj0";
   const bool sorts = name == "xasc" || name == "xdesc" || is_asof;
   if (sorts && (names_columns ||
                 (first.kind == Node::Kind::kConstant && first.value.is_atom_of(Type::kSymbol)))) {
@@ -88,8 +92,10 @@ ArgumentMarks::ArgumentMarks(Context& context, const Node& node) {
   if (keeps_order && IsOneOf(name, kKeepRows)) {
     first_.emplace(budget, is_asof ? *node.children[2] : first, *own);
   }
-  // The keys of the last table are unique.
-  if (name == "lj" || name == "ij") last_.emplace(budget, last);
+  // The keys of the last table are unique, unless an update changes them.
+  const bool may_change_keys =
+      last.kind == Node::Kind::kQuery && last.query->verb == Query::Verb::kUpdate;
+  if ((name == "lj" || name == "ij") && !may_change_keys) last_.emplace(budget, last);
 }
 
 RowUse TakeRowUse(Budget& budget, const Query& query) {
