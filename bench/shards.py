@@ -2,11 +2,12 @@
 """Rows per second of a stack with one tickerplant and of stacks with shards: the same simulated rows, as fast as they
 are taken, in turn.
 
-    bench/shards.py [--shards 1,2] [--rows 20000000] [--rounds 5] [--cpus 2] [--feed-apart]
+    bench/shards.py [--shards 1,2] [--rows 22000000] [--rounds 5] [--one]
 
-Each round starts each stack, and counts the rows that its rdbs have from the first millions on until the last row. For
+Each round starts each stack, and counts the rows that its rdbs have from the first tenth on until the last row. For
 each number of shards it prints the median and all rates, and the processor time of each kind of process per row. With
---cpus, all processes run on that many processors."""
+--one, only the first shard gets rows, from a feed of its own: it is one of as many machines that share nothing. It gets
+about --rows rows, so the source has as many times more as there are shards."""
 
 import argparse
 import os
@@ -36,7 +37,9 @@ KINDS = ("feed", "tickerplant", "rdb")
 def config_of(shards, options):
     # A stack with one shard has no section [[shard]].
     names = [f'[[shard]]\nname = "s{i}"\n' for i in range(shards)] if shards > 1 else []
-    return "".join(names) + CONFIG.format(symbols=options.symbols, rows=options.rows, batch_rows=options.batch_rows)
+    rows = options.rows * shards if options.one else options.rows
+    config = CONFIG.format(symbols=options.symbols, rows=rows, batch_rows=options.batch_rows)
+    return "".join(names) + config + ('shards = ["s0"]\n' if options.one and shards > 1 else "")
 
 
 def processor_seconds(pid):
@@ -47,7 +50,8 @@ def processor_seconds(pid):
 def measure(shards, options):
     """Returns rows per second, and nanoseconds of processor time per row by kind of process."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-bench-", dir=options.folder))
-    suffixes = [f"-s{i}" for i in range(shards)] if shards > 1 else [""]
+    with_rows = 1 if options.one else shards
+    suffixes = [f"-s{i}" for i in range(with_rows)] if shards > 1 else [""]
     running = stack.Stack(folder, config_of(shards, options), ())
     try:
         running.wait_until_ready()
@@ -70,14 +74,18 @@ def measure(shards, options):
         while begin[1] < options.rows // 10:
             time.sleep(0.01)
             begin = state()
-        end = begin
-        while end[1] < options.rows:
+        end, expected = begin, float("inf") if options.one else options.rows
+        feed = running.connect("feed")
+        while end[1] < expected:
             time.sleep(0.02)
             end = state()
             if end[0] - begin[0] > 300:
-                raise TimeoutError(f"{end[1]} of {options.rows} rows after 300 s")
-        if rows() != options.rows:
-            raise AssertionError(f"{rows()} rows, expected {options.rows}")
+                raise TimeoutError(f"{end[1]} rows after 300 s")
+            if options.one and feed.call(".feed.stats[]`state") == "done":
+                expected = sum(feed.call("value .feed.stats[]`rows"))
+        feed.close()
+        if rows() != expected:
+            raise AssertionError(f"{rows()} rows, expected {expected}")
         done = end[1] - begin[1]
         spent = {kind: 1e9 * sum(end[2][name] - begin[2][name] for name in names if name.split("-")[0] == kind) / done
                  for kind in KINDS}
@@ -97,11 +105,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--symbols", type=int, default=8000)
     parser.add_argument("--batch-rows", type=int, default=2400)
-    parser.add_argument("--cpus", type=int, default=0)
+    parser.add_argument("--one", action="store_true")
     parser.add_argument("--folder", help="where the logs are; default: the folder for temporary files")
     options = parser.parse_args()
-    if options.cpus:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.cpus])
     numbers = [int(each) for each in options.shards.split(",")]
     found = {shards: [] for shards in numbers}
     for _ in range(options.rounds):

@@ -13,8 +13,6 @@
 namespace tickstack::feed {
 namespace {
 
-// Batches without rows of the shard that one call reads: more would keep the loop.
-constexpr int kFruitlessMax = 16;
 // A rewind reads rows before they are due. This much of the source's time at once gives batches
 // that are large enough.
 constexpr int64_t kReadAheadNs = 1'000'000'000;
@@ -103,6 +101,15 @@ absl::StatusOr<std::unique_ptr<ShardSource>> ShardSource::Create(
     }
     made->tables_[name] = {*schema, ShardColumnOf(*schema)};
   }
+  const auto column_of = [](const auto& table) { return table.second.symbol_column; };
+  const int column = made->tables_.empty() ? -1 : column_of(*made->tables_.begin());
+  if (column >= 0 && std::ranges::count(made->tables_, column, column_of) ==
+                         static_cast<ptrdiff_t>(made->tables_.size())) {
+    const ShardMap& shards = made->cache_.map();
+    made->source_->Select(static_cast<size_t>(column), [&shards, shard](std::string_view symbol) {
+      return shards.ShardOf(symbol) == shard;
+    });
+  }
   return made;
 }
 
@@ -110,19 +117,47 @@ std::string ShardSource::Describe() const {
   return fmt::format("{} shard={}", source_->Describe(), cache_.map().shards()[shard_]);
 }
 
-// Fills rows_ and chosen_ with the rows of a batch that were not returned before, and moves the
-// table's place to the end of the batch.
+// Fills chosen_ with the rows of a batch that were not returned before, and moves the table's place
+// to the end of the batch.
 absl::StatusOr<ShardSource::Table*> ShardSource::Choose(const FeedBatch& batch) {
   const auto found = tables_.find(batch.table);
   if (found == tables_.end()) return InvalidArgument("shards: unknown table {}", batch.table);
   Table& table = found->second;
-  const size_t columns = table.schema.columns.size();
-  decoder_.NameColumns(&table.schema);
-  TS_RETURN_IF_ERROR(decoder_.DecodeX(batch.data, &rows_, columns));
-  const auto skip = static_cast<size_t>(table.source_row - batch.first_row);
   chosen_.clear();
   symbols_.clear();
   symbol_column_ = nullptr;
+  const auto skip = static_cast<size_t>(table.source_row - batch.first_row);
+  TS_RETURN_IF_ERROR(batch.chosen ? TakeChosen(batch, table, skip)
+                                  : ChooseRows(batch, table, skip));
+  table.source_row = std::max(table.source_row, batch.first_row + batch.rows);
+  table.shard_row += static_cast<int64_t>(chosen_.size());
+  if (table.shard_row >= table.passed.back().second + limits_.place_rows) {
+    table.passed.emplace_back(table.source_row, table.shard_row);
+  }
+  return &table;
+}
+
+absl::Status ShardSource::Decode(const FeedBatch& batch, const Table& table) {
+  decoder_.NameColumns(&table.schema);
+  return decoder_.DecodeX(batch.data, &rows_, table.schema.columns.size());
+}
+
+// Takes the rows that the source has chosen.
+absl::Status ShardSource::TakeChosen(const FeedBatch& batch, const Table& table, size_t skip) {
+  const auto first = std::ranges::lower_bound(*batch.chosen, skip);
+  chosen_.assign(first, batch.chosen->end());
+  has_all_ = first == batch.chosen->begin();
+  if (has_all_ || chosen_.empty()) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(Decode(batch, table));
+  in_data_.resize(chosen_.size());
+  std::iota(in_data_.begin(), in_data_.end(), first - batch.chosen->begin());
+  return absl::OkStatus();
+}
+
+// Chooses rows of a source that has all.
+absl::Status ShardSource::ChooseRows(const FeedBatch& batch, const Table& table, size_t skip) {
+  TS_RETURN_IF_ERROR(Decode(batch, table));
+  const size_t columns = table.schema.columns.size();
   if (table.symbol_column < 0) {
     if (shard_ == 0 && skip < rows_.batch.rows) {
       chosen_.resize(rows_.batch.rows - skip);
@@ -155,12 +190,9 @@ absl::StatusOr<ShardSource::Table*> ShardSource::Choose(const FeedBatch& batch) 
     chosen_.resize(chosen);
     symbols_.resize(chosen);
   }
-  table.source_row = std::max(table.source_row, batch.first_row + batch.rows);
-  table.shard_row += static_cast<int64_t>(chosen_.size());
-  if (table.shard_row >= table.passed.back().second + limits_.place_rows) {
-    table.passed.emplace_back(table.source_row, table.shard_row);
-  }
-  return &table;
+  has_all_ = chosen_.size() == rows_.batch.rows;
+  if (!has_all_) in_data_ = chosen_;
+  return absl::OkStatus();
 }
 
 void ShardSource::Start(int64_t now_ns) {
@@ -182,14 +214,15 @@ absl::StatusOr<const FeedBatch*> ShardSource::Next(int64_t now_ns) {
   if (seeks_) TS_RETURN_IF_ERROR(Seek());
   if (seeks_) return nullptr;
   if (start_waits_) Start(now_ns);
-  for (int i = 0; i < kFruitlessMax; ++i) {
+  while (rows_read_ < limits_.read_rows) {
     TS_ASSIGN_OR_RETURN(const FeedBatch* const batch, source_->Next(now_ns));
-    if (batch == nullptr) return nullptr;
+    if (batch == nullptr) break;
+    rows_read_ += batch->rows;
     TS_ASSIGN_OR_RETURN(const Table* const table, Choose(*batch));
     if (chosen_.empty()) continue;
     const auto rows = static_cast<int64_t>(chosen_.size());
     batch_ = {batch->table, table->shard_row - rows, rows, batch->due_ns, batch->data};
-    if (chosen_.size() == rows_.batch.rows) return &batch_;
+    if (has_all_) return &batch_;
     data_.clear();
     wire::UpdEncoder x(data_);
     x.Columns(rows_.batch.columns.size());
@@ -198,12 +231,13 @@ absl::StatusOr<const FeedBatch*> ShardSource::Next(int64_t now_ns) {
       if (&column == symbol_column_) {
         AppendNames(symbols_, column.data, data_);
       } else {
-        AppendRows(column, chosen_, data_);
+        AppendRows(column, in_data_, data_);
       }
     }
     batch_.data = data_.span();
     return &batch_;
   }
+  rows_read_ = 0;
   return nullptr;
 }
 
@@ -228,9 +262,9 @@ absl::Status ShardSource::Rewind(const NameMap<int64_t>& rows_done) {
   return Seek();
 }
 
-// Reads the source to find the rows before which the shard has rows_done_, at most seek_rows rows.
+// Reads the source to find the rows before which the shard has rows_done_, at most read_rows rows.
 absl::Status ShardSource::Seek() {
-  for (int64_t rows = 0; seeks_ && rows < limits_.seek_rows;) {
+  for (int64_t rows = 0; seeks_ && rows < limits_.read_rows;) {
     const int64_t due_ns = source_->next_due_ns();
     if (place_.size() == tables_.size() || due_ns == kNeverDue) return EndSeek();
     // Rows before the one with which the source was started were due before that.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <utility>
 
@@ -31,9 +32,29 @@ std::shared_ptr<const ShardMap> Map() {
   return map;
 }
 
+// A source that makes all rows, also those of other shards.
+class Whole final : public Source {
+ public:
+  explicit Whole(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  void Start(int64_t now_ns) override { source_->Start(now_ns); }
+  absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override { return source_->Next(now_ns); }
+  int64_t next_due_ns() const override { return source_->next_due_ns(); }
+  absl::Status Rewind(const NameMap<int64_t>& rows_done) override {
+    return source_->Rewind(rows_done);
+  }
+  const std::vector<std::string>& tables() const override { return source_->tables(); }
+  std::string Describe() const override { return source_->Describe(); }
+
+ private:
+  const std::unique_ptr<Source> source_;
+};
+
+// `selects`: the source makes only the rows of the shard.
 std::unique_ptr<ShardSource> OpenShard(const SimOptions& options, size_t shard,
-                                       ShardSourceLimits limits = {}) {
-  auto source = ShardSource::Create(*options.Open(), Map(), shard, DefaultSchemas(), limits);
+                                       ShardSourceLimits limits = {}, bool selects = true) {
+  std::unique_ptr<Source> of_all = *options.Open();
+  if (!selects) of_all = std::make_unique<Whole>(std::move(of_all));
+  auto source = ShardSource::Create(std::move(of_all), Map(), shard, DefaultSchemas(), limits);
   EXPECT_TRUE(source.ok()) << source.status();
   return *std::move(source);
 }
@@ -72,42 +93,49 @@ TEST(ShardSource, HasExactlyTheRowsOfItsShard) {
     const RowsByTable all = AllRows(*plain);
     for (const int64_t batch_rows : {1, 7, 2'400}) {
       for (size_t shard = 0; shard < Map()->size(); ++shard) {
-        const std::unique_ptr<ShardSource> source = OpenShard(OptionsOf(rate, batch_rows), shard);
-        StartAt(*source, {});
-        ExpectSameRows(AllRows(*source), ByDefinition(all, shard), /*times=*/rate != 0);
+        for (const bool selects : {true, false}) {
+          const std::unique_ptr<ShardSource> source =
+              OpenShard(OptionsOf(rate, batch_rows), shard, {}, selects);
+          StartAt(*source, {});
+          ExpectSameRows(AllRows(*source), ByDefinition(all, shard), /*times=*/rate != 0);
+        }
       }
     }
   }
 }
 
 // Goal: a rewind continues exactly, before the start, on the way, and after a new start.
-// Method: random positions of both tables, from which all further rows must follow.
+// Method: random positions of both tables, from which all further rows must follow; for sources
+// that make all rows, and for those that make the shard's.
 TEST(ShardSource, ContinuesExactlyAfterARewind) {
-  const std::unique_ptr<ShardSource> whole = OpenShard(OptionsOf(0, 100), 1);
+  const std::unique_ptr<ShardSource> whole = OpenShard(OptionsOf(0, 100), 1, {}, false);
   StartAt(*whole, {});
   const RowsByTable all = AllRows(*whole);
   std::mt19937_64 random(1);
-  // Remembers many places, and needs several calls to find one.
-  const std::unique_ptr<ShardSource> again =
-      OpenShard(OptionsOf(100'000, 70), 1, {.place_rows = 100, .seek_rows = 60});
-  StartAt(*again, {});
-  for (int i = 0; i < 50; ++i) {
-    SCOPED_TRACE(i);
-    RowsByTable rows;
-    for (const auto& [table, texts] : all) {
-      const size_t done = i == 0 ? texts.size() : random() % (texts.size() + 1);
-      rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(done));
-    }
-    RowsByTable fresh_rows = rows;
-    const std::unique_ptr<ShardSource> fresh = OpenShard(OptionsOf(100'000, 70), 1);
-    StartAt(*fresh, Counts(rows));
-    ASSERT_TRUE(again->Rewind(Counts(rows)).ok());
-    for (auto& [source, found] : {std::pair<Source*, RowsByTable*>{fresh.get(), &fresh_rows},
-                                  std::pair<Source*, RowsByTable*>{again.get(), &rows}}) {
-      while (source->next_due_ns() != kNeverDue) {
-        ASSERT_TRUE(Drain(*source, kLater, *found).ok());
+  for (const bool selects : {true, false}) {
+    SCOPED_TRACE(selects);
+    // Remembers many places, and needs several calls to find one.
+    const std::unique_ptr<ShardSource> again =
+        OpenShard(OptionsOf(100'000, 70), 1, {.place_rows = 100, .read_rows = 60}, selects);
+    StartAt(*again, {});
+    for (int i = 0; i < 50; ++i) {
+      SCOPED_TRACE(i);
+      RowsByTable rows;
+      for (const auto& [table, texts] : all) {
+        const size_t done = i == 0 ? texts.size() : random() % (texts.size() + 1);
+        rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(done));
       }
-      ExpectSameRows(*found, all, /*times=*/false);
+      RowsByTable fresh_rows = rows;
+      const std::unique_ptr<ShardSource> fresh = OpenShard(OptionsOf(100'000, 70), 1, {}, selects);
+      StartAt(*fresh, Counts(rows));
+      ASSERT_TRUE(again->Rewind(Counts(rows)).ok());
+      for (auto& [source, found] : {std::pair<Source*, RowsByTable*>{fresh.get(), &fresh_rows},
+                                    std::pair<Source*, RowsByTable*>{again.get(), &rows}}) {
+        while (source->next_due_ns() != kNeverDue) {
+          ASSERT_TRUE(Drain(*source, kLater, *found).ok());
+        }
+        ExpectSameRows(*found, all, /*times=*/false);
+      }
     }
   }
 }
@@ -150,7 +178,7 @@ TEST(ShardSource, FindsItsPlaceInSlices) {
     rows[table].assign(texts.begin(), texts.begin() + static_cast<int64_t>(texts.size() / 2));
   }
   const NameMap<int64_t> half = Counts(rows);
-  const std::unique_ptr<ShardSource> late = OpenShard(OptionsOf(1'000, 50), 1, {.seek_rows = 200});
+  const std::unique_ptr<ShardSource> late = OpenShard(OptionsOf(1'000, 50), 1, {.read_rows = 200});
   ASSERT_TRUE(late->Rewind(half).ok());
   late->Start(kStartNs);
   int64_t now_ns = kStartNs, calls = 0;
@@ -207,6 +235,58 @@ TEST(ShardSource, ChoosesOneRowWithAString) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(*found, Value::List({Value::Longs({1}), Value::Symbols({"SPY"}),
                                  Value::List({Value::String("first")})}));
+}
+
+// A source that makes only some of its ten rows, and returns them as a whole after each rewind.
+class SomeRows final : public Source {
+ public:
+  SomeRows() {
+    wire::Encode(Value::List({Value::Longs({1, 4, 6, 9}), Value::Symbols({"A", "B", "C", "D"})}),
+                 data_);
+  }
+  void Start(int64_t) override {}
+  absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override {
+    if (std::exchange(is_over_, true)) return nullptr;
+    batch_ = {"note", 0, 10, now_ns, data_.span(), chosen_};
+    return &batch_;
+  }
+  int64_t next_due_ns() const override { return is_over_ ? kNeverDue : kAlwaysDue; }
+  absl::Status Rewind(const NameMap<int64_t>&) override {
+    is_over_ = false;
+    return absl::OkStatus();
+  }
+  bool Select(size_t column, const std::function<bool(std::string_view)>&) override {
+    return column == 1;
+  }
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override { return "some rows"; }
+
+ private:
+  const std::vector<std::string> tables_{"note"};
+  const std::vector<uint32_t> chosen_{1, 4, 6, 9};
+  ByteBuffer data_;
+  bool is_over_ = false;
+  FeedBatch batch_;
+};
+
+TEST(ShardSource, LeavesOutRowsOfABatchThatBeginsBeforeThePlace) {
+  for (int64_t done = 0; done <= 4; ++done) {
+    const auto source = ShardSource::Create(std::make_unique<SomeRows>(), Map(), 0,
+                                            {*ParseSchema("note", "id j, sym s")});
+    ASSERT_TRUE(source.ok()) << source.status();
+    StartAt(**source, {{"note", done}});
+    const absl::StatusOr<const FeedBatch*> batch = (*source)->Next(0);
+    ASSERT_TRUE(batch.ok());
+    if (done == 4) {
+      EXPECT_EQ(*batch, nullptr);
+      continue;
+    }
+    ASSERT_NE(*batch, nullptr);
+    EXPECT_EQ((*batch)->first_row, done);
+    EXPECT_EQ((*batch)->rows, 4 - done);
+    const std::vector<std::string> all = {"1,A", "4,B", "6,C", "9,D"};
+    EXPECT_EQ(RowTexts((*batch)->data), std::vector<std::string>(all.begin() + done, all.end()));
+  }
 }
 
 TEST(ShardSource, NothingFollowsTheLastRow) {

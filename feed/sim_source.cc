@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kProfileRate = 48'000;
 constexpr double kQuotesPerTradeMax = 1'000;
+// The position of `sym` in both tables.
+constexpr size_t kSymbolColumn = 1;
 
 constexpr std::array kQuoteTypes = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kFloat,
                                     Type::kLong,      Type::kLong,   Type::kChar,  Type::kChar};
@@ -119,6 +121,7 @@ absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SimOptions& o
 SimSource::SimSource(const SimOptions& options, std::optional<Pace> pace, int64_t events_end)
     : market_(options.symbols, options.seed),
       batch_rows_(options.batch_rows),
+      window_rows_(options.batch_rows),
       quotes_per_trade_(options.quotes_per_trade),
       events_end_(events_end),
       quotes_end_(options.quotes_max < 0 ? kInfinityLong : options.quotes_max),
@@ -170,11 +173,11 @@ int64_t SimSource::next_due_ns() const {
   return pace_ ? DueNs(event) : kAlwaysDue;
 }
 
-// Takes the next due updates, as many as give neither table more than batch_rows. Returns false if
-// none is due.
+// Takes the next due updates, as many as give neither table more than window_rows_. Returns false
+// if none is due.
 bool SimSource::OpenWindow(int64_t now_ns) {
   const int64_t end =
-      std::min(DueEnd(now_ns), EventOfQuote(QuotesBefore(next_event_) + batch_rows_));
+      std::min(DueEnd(now_ns), EventOfQuote(QuotesBefore(next_event_) + window_rows_));
   if (end <= next_event_) return false;
   window_quote_end_ = std::min(QuotesBefore(end), quotes_end_);
   window_trade_end_ = std::min(TradesBefore(end), trades_end_);
@@ -192,9 +195,72 @@ absl::StatusOr<const FeedBatch*> SimSource::Next(int64_t now_ns) {
   }
 }
 
+bool SimSource::Select(size_t column, const std::function<bool(std::string_view)>& is_wanted) {
+  if (column != kSymbolColumn) return false;
+  // A batch has nearly batch_rows, but a window at most this many rows, which take 0.5 ms.
+  constexpr double kWindowRowsMax = 150'000;
+  double all = 0, chosen = 0;
+  wanted_.resize(market_.symbols());
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    wanted_[i] = is_wanted(market_.name(i)) ? 1 : 0;
+    all += ActivityOf(i);
+    if (wanted_[i] != 0) chosen += ActivityOf(i);
+  }
+  const auto rows = static_cast<double>(batch_rows_);
+  window_rows_ = static_cast<int64_t>(
+      std::max(rows, std::min(0.95 * rows * all / std::max(chosen, 1e-9), kWindowRowsMax)));
+  return true;
+}
+
 void SimSource::AddRow(int64_t event) {
   const SimMarket::Draw draw = market_.At(static_cast<uint64_t>(event));
   rows_.push_back({event, market_.BidCents(draw.symbol, static_cast<uint64_t>(event)), draw});
+}
+
+template <typename EventAfter>
+int64_t SimSource::AddChosen(int64_t row, int64_t end, int64_t event,
+                             const EventAfter& event_after) {
+  const int64_t begin = row;
+  const auto most = static_cast<size_t>(std::min(batch_rows_, end - begin));
+  rows_.resize(most);
+  chosen_.resize(most);
+  size_t n = 0;
+  for (; row < end && n < most; ++row) {
+    const SimMarket::Draw draw = market_.At(static_cast<uint64_t>(event));
+    // Without a branch, which would often be mispredicted.
+    rows_[n] = {event, 0, draw};
+    chosen_[n] = static_cast<uint32_t>(row - begin);
+    n += wanted_[draw.symbol];
+    event = event_after(event);
+  }
+  rows_.resize(n);
+  chosen_.resize(n);
+  for (Row& each : rows_) {
+    each.bid_cents = market_.BidCents(each.draw.symbol, static_cast<uint64_t>(each.event));
+  }
+  return row;
+}
+
+int64_t SimSource::AddQuotes() {
+  if (!wanted_.empty()) {
+    int64_t quotes_to_trade = quotes_per_trade_ - next_quote_ % quotes_per_trade_;
+    return AddChosen(next_quote_, window_quote_end_, EventOfQuote(next_quote_), [&](int64_t event) {
+      const bool is_trade = --quotes_to_trade == 0;
+      if (is_trade) quotes_to_trade = quotes_per_trade_;
+      return event + (is_trade ? 2 : 1);
+    });
+  }
+  for (int64_t row = next_quote_; row < window_quote_end_; ++row) AddRow(EventOfQuote(row));
+  return window_quote_end_;
+}
+
+int64_t SimSource::AddTrades() {
+  if (!wanted_.empty()) {
+    return AddChosen(next_trade_, window_trade_end_, EventOfTrade(next_trade_),
+                     [this](int64_t event) { return event + quotes_per_trade_ + 1; });
+  }
+  for (int64_t row = next_trade_; row < window_trade_end_; ++row) AddRow(EventOfTrade(row));
+  return window_trade_end_;
 }
 
 std::byte* SimSource::PutTimesAndSymbols(std::byte* at) const {
@@ -207,7 +273,9 @@ std::byte* SimSource::PutTimesAndSymbols(std::byte* at) const {
 
 const FeedBatch* SimSource::EmitQuotes() {
   rows_.clear();
-  for (int64_t row = next_quote_; row < window_quote_end_; ++row) AddRow(EventOfQuote(row));
+  const int64_t end_row = AddQuotes();
+  const int64_t last_event = EventOfQuote(end_row - 1);
+  if (rows_.empty()) return Emit("quote", next_quote_, end_row, last_event, data_.data());
   data_.resize(BytesMax(kQuoteTypes, rows_.size()));
   std::byte* at = wire::PutVectorHead(data_.data(), Type::kList, kQuoteTypes.size());
   at = PutTimesAndSymbols(at);
@@ -223,12 +291,14 @@ const FeedBatch* SimSource::EmitQuotes() {
   at = PutColumn<char>(at, Type::kChar, rows_, [](const Row&) { return 'R'; });
   at = PutColumn<char>(at, Type::kChar, rows_,
                        [](const Row& row) { return Exchange(row.draw.bits >> 10u); });
-  return Emit("quote", next_quote_, window_quote_end_, at);
+  return Emit("quote", next_quote_, end_row, last_event, at);
 }
 
 const FeedBatch* SimSource::EmitTrades() {
   rows_.clear();
-  for (int64_t row = next_trade_; row < window_trade_end_; ++row) AddRow(EventOfTrade(row));
+  const int64_t end_row = AddTrades();
+  const int64_t last_event = EventOfTrade(end_row - 1);
+  if (rows_.empty()) return Emit("trade", next_trade_, end_row, last_event, data_.data());
   data_.resize(BytesMax(kTradeTypes, rows_.size()));
   std::byte* at = wire::PutVectorHead(data_.data(), Type::kList, kTradeTypes.size());
   at = PutTimesAndSymbols(at);
@@ -243,14 +313,15 @@ const FeedBatch* SimSource::EmitTrades() {
                        [](const Row& row) { return SaleCondition(row.draw.bits >> 6u); });
   at = PutColumn<char>(at, Type::kChar, rows_,
                        [](const Row& row) { return Exchange(row.draw.bits >> 10u); });
-  return Emit("trade", next_trade_, window_trade_end_, at);
+  return Emit("trade", next_trade_, end_row, last_event, at);
 }
 
 const FeedBatch* SimSource::Emit(std::string_view table, int64_t& next_row, int64_t end_row,
-                                 const std::byte* end) {
+                                 int64_t last_event, const std::byte* end) {
   const auto bytes = static_cast<size_t>(end - data_.data());
-  batch_ = {table, next_row, end_row - next_row, DueNs(rows_.back().event),
-            data_.span().first(bytes)};
+  batch_ = {table, next_row, end_row - next_row,
+            DueNs(rows_.empty() ? last_event : rows_.back().event), data_.span().first(bytes)};
+  if (!wanted_.empty()) batch_.chosen = chosen_;
   next_row = end_row;
   return &batch_;
 }

@@ -12,9 +12,11 @@
 // windows: the quotes of some hundred or thousand updates, then the trades in the same range.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/byte_buffer.h"
@@ -54,6 +56,8 @@ class SimSource final : public Source {
   // Cost: about 30 ns per row, including the encoding; allocates nothing after the first batch.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
+  // Cost of a row that is left out: 3 to 4 ns.
+  bool Select(size_t column, const std::function<bool(std::string_view)>& is_wanted) override;
   // O(1).
   absl::Status Rewind(const NameMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
@@ -76,10 +80,18 @@ class SimSource final : public Source {
   bool OpenWindow(int64_t now_ns);
   const FeedBatch* EmitQuotes();
   const FeedBatch* EmitTrades();
+  // Fill rows_ with rows of an open window, as many as a message may have. They return the row
+  // after the last one that was looked at.
+  int64_t AddQuotes();
+  int64_t AddTrades();
   void AddRow(int64_t event);
+  // Adds the chosen rows of [row, end), the first of which is this event; `event_after` returns the
+  // event of the next row.
+  template <typename EventAfter>
+  int64_t AddChosen(int64_t row, int64_t end, int64_t event, const EventAfter& event_after);
   std::byte* PutTimesAndSymbols(std::byte* at) const;
   const FeedBatch* Emit(std::string_view table, int64_t& next_row, int64_t end_row,
-                        const std::byte* end);
+                        int64_t last_event, const std::byte* end);
 
   // A drawn update: 16 bytes, so that a batch of 2,400 stays in the first-level cache while its
   // columns are written one after the other.
@@ -92,6 +104,8 @@ class SimSource final : public Source {
   SimMarket market_;
   std::vector<std::string> tables_{"trade", "quote"};
   int64_t batch_rows_;
+  int64_t window_rows_;          // Quotes of a window: more if few symbols are chosen.
+  std::vector<uint8_t> wanted_;  // By symbol; empty: all are.
   int64_t quotes_per_trade_;
   int64_t events_end_;
   int64_t quotes_end_, trades_end_;  // Rows from here on are left out.
@@ -106,7 +120,8 @@ class SimSource final : public Source {
   int64_t window_trade_end_ = 0;
   int64_t window_ns_ = 0;  // When the window was opened: the time of its rows if the rate is 0.
 
-  std::vector<Row> rows_;  // Rows of the current batch.
+  std::vector<Row> rows_;         // Rows of the current batch.
+  std::vector<uint32_t> chosen_;  // Their positions, if some symbols are left out.
   ByteBuffer data_;
   FeedBatch batch_;
 };

@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,9 @@ struct FeedBatch {
   int64_t due_ns = 0;  // When its last row was due, on the feed's clock.
   // The `x` of an upd: a list of columns, or of atoms for one row.
   std::span<const std::byte> data;
+  // nullopt: `data` has all `rows`. Otherwise those with these positions, which ascend; if there
+  // are none, `data` is empty.
+  std::optional<std::span<const uint32_t>> chosen{};
 };
 
 // Threads: one owner.
@@ -44,11 +49,11 @@ class Source {
   // count as latency.
   virtual void Start(int64_t now_ns) = 0;
 
-  // Returns the next rows in order that are due at `now_ns`, at most batch_rows of one table;
-  // nullptr if none is due yet, or at the end of the source. Also nullptr if finding the next row
-  // would keep the loop: then next_due_ns() is not after `now_ns`, and the next call continues. An
-  // error (a damaged archive, with file, place, found and expected) ends the source, after the rows
-  // before that place were returned.
+  // Returns the next rows in order that are due at `now_ns`, with at most batch_rows of one table
+  // in `data`; nullptr if none is due yet, or at the end of the source. Also nullptr if finding the
+  // next row would keep the loop: then next_due_ns() is not after `now_ns`, and the next call
+  // continues. An error (a damaged archive, with file, place, found and expected) ends the source,
+  // after the rows before that place were returned.
   virtual absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) = 0;
 
   // Returns when the next row is (or was) due; kAlwaysDue if the source has no pace; kNeverDue at
@@ -59,6 +64,14 @@ class Source {
   // table starts there, or earlier within a piece that the source returns as a whole (tplog: a
   // logged message): the tickerplant drops the rows that it has.
   virtual absl::Status Rewind(const NameMap<int64_t>& rows_done) = 0;
+
+  // Asks the source to make only the rows of some symbols, which is cheaper than to make all and
+  // drop the others. All its tables must have them in the column at this position. Returns false if
+  // it makes all rows. Call it before the first Next; `is_wanted` is not called later.
+  virtual bool Select(size_t /*column*/,
+                      const std::function<bool(std::string_view)>& /*is_wanted*/) {
+    return false;
+  }
 
   // The tables that the source may publish. They do not change.
   virtual const std::vector<std::string>& tables() const = 0;
