@@ -91,18 +91,24 @@ void AddChained(const serve::StatusFacts& facts, const Rates& rates, ProcessFigu
   out.lag_ms = std::max(out.lag_ms.value_or(0), behind_ms);
 }
 
+// Adds the figures of a process that clients query.
+void AddClients(const serve::StatusFacts& facts, std::string_view source, const Rates& rates,
+                ProcessFigures& out) {
+  out.queries_per_s = rates.Of(source, "queries");
+  out.queued_bytes = Number(facts, source, "unread_bytes");
+  out.queries_waiting = Number(facts, source, "queries_waiting");
+  out.clients = Number(facts, source, "clients");
+}
+
 void AddRdb(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
   out.state = SubscriberState(facts, kRdb);
   out.rows_in_per_s = rates.Of(kRdb, "rows");
-  out.queries_per_s = rates.Of(kRdb, "queries");
+  AddClients(facts, kRdb, rates, out);
   if (Number(facts, kLatency, "count").value_or(0) > 0) {
     out.p50_ms = Scaled(Number(facts, kLatency, "p50"), 1 / kNsPerMs);
     out.p99_ms = Scaled(Number(facts, kLatency, "p99"), 1 / kNsPerMs);
   }
   out.memory_bytes = Number(facts, kRdb, "bytes");
-  out.queued_bytes = Number(facts, kRdb, "unread_bytes");
-  out.queries_waiting = Number(facts, kRdb, "queries_waiting");
-  out.clients = Number(facts, kRdb, "clients");
 }
 
 void AddFeed(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {
@@ -111,17 +117,14 @@ void AddFeed(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures
   out.lag_ms = Number(facts, kFeed, "lag_ms");
 }
 
-// Adds the figures of a process that exists for queries.
+// Adds those of a process that exists for queries: its latency is theirs.
 void AddQueries(const serve::StatusFacts& facts, std::string_view source, const Rates& rates,
                 ProcessFigures& out) {
-  out.queries_per_s = rates.Of(source, "queries");
+  AddClients(facts, source, rates, out);
   if (Number(facts, source, "queries").value_or(0) > 0) {
     out.p50_ms = Scaled(Number(facts, source, "query_ns_p50"), 1 / kNsPerMs);
     out.p99_ms = Scaled(Number(facts, source, "query_ns_p99"), 1 / kNsPerMs);
   }
-  out.queued_bytes = Number(facts, source, "unread_bytes");
-  out.queries_waiting = Number(facts, source, "queries_waiting");
-  out.clients = Number(facts, source, "clients");
 }
 
 void AddHdb(const serve::StatusFacts& facts, const Rates& rates, ProcessFigures& out) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "query/columns/concatenate.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/table_view.h"
@@ -17,6 +16,7 @@
 #include "query/language/client_handle.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
+#include "query/language/part_rows.h"
 #include "query/language/select.h"
 #include "query/language/sendable.h"
 #include "query/language/split_aggregates.h"
@@ -481,31 +481,6 @@ class RemoteQuery {
     return Term(std::move(answer));
   }
 
-  // Joins the columns of parts, in order.
-  class Joined {
-   public:
-    absl::Status Add(const std::string& table, std::vector<Value> columns, Budget& budget) {
-      if (columns_.empty()) {
-        columns_ = std::move(columns);
-        return absl::OkStatus();
-      }
-      for (size_t i = 0; i < columns.size(); ++i) {
-        if (columns[i].type() != columns_[i].type()) {
-          return QError(absl::StatusCode::kFailedPrecondition, "schema",
-                        fmt::format("a column of {} is {} in one process and {} in another", table,
-                                    NameOf(columns[i].type()), NameOf(columns_[i].type())));
-        }
-        TS_ASSIGN_OR_RETURN(columns_[i], Join(columns_[i], columns[i], budget));
-      }
-      return absl::OkStatus();
-    }
-    bool empty() const { return columns_.empty(); }
-    std::vector<Value> Take() { return std::move(columns_); }
-
-   private:
-    std::vector<Value> columns_;
-  };
-
   // Returns the columns of an answer by their names; `date` is made if the answer lacks it.
   absl::StatusOr<std::vector<Value>> ColumnsIn(Value answer, const std::vector<std::string>& names,
                                                std::optional<std::string_view> date, int32_t day) {
@@ -533,7 +508,7 @@ class RemoteQuery {
     std::vector<std::string> names;
     for (const NamedNode& group : split.of_part->groups) names.push_back(group.name);
     for (const NamedNode& column : split.of_part->columns) names.push_back(column.name);
-    Joined joined;
+    PartRows joined;
     std::optional<std::vector<Value>> without_rows;
     for (const Part& part : parts) {
       const std::unique_ptr<Query> query = CopyOf(*split.of_part);
@@ -573,7 +548,7 @@ class RemoteQuery {
     }
     std::vector<Value> columns = joined.empty() ? *std::move(without_rows) : joined.Take();
     if (split.ordered && split.date_group) {
-      TS_RETURN_IF_ERROR(Sort(columns, {*split.date_group}));
+      TS_RETURN_IF_ERROR(SortRows(context_, columns, {*split.date_group}));
     }
     TS_ASSIGN_OR_RETURN(Term term, EvaluateQueryOver(context_, *split.of_results,
                                                      ViewOf(std::move(names), std::move(columns)),
@@ -613,7 +588,7 @@ class RemoteQuery {
     }
     // The number of rows is needed even if no column is.
     if (names.empty() && !columns_.empty()) names.push_back(columns_.front());
-    Joined joined;
+    PartRows joined;
     std::vector<std::vector<Value>> of_parts;
     for (const Part& part : parts) {
       Query fetch;
@@ -639,7 +614,8 @@ class RemoteQuery {
       TS_ASSIGN_OR_RETURN(rows, Merge(parts, std::move(of_parts), names, with_date, order));
     } else {
       rows = joined.Take();
-      if (order == RowOrder::kOfDays && with_date) TS_RETURN_IF_ERROR(Sort(rows, {0}));
+      if (order == RowOrder::kOfDays && with_date)
+        TS_RETURN_IF_ERROR(SortRows(context_, rows, {0}));
     }
     TableView view = ViewOf(std::move(names), std::move(rows));
     if (as_in_rdb && all) view.key_columns = table_.KeyColumns();
@@ -666,7 +642,7 @@ class RemoteQuery {
                (&other == &part || (part.day && std::ranges::count(other.days, *part.day) > 0));
       });
     };
-    Joined all;
+    PartRows all;
     for (const bool of_partitions : {true, false}) {
       const std::optional<size_t> sym = position(kSymColumn), time = position(kTimeColumn);
       const bool by_sym = of_partitions && sym && table_.ShardColumn() == kSymColumn;
@@ -676,7 +652,7 @@ class RemoteQuery {
       std::vector<size_t> keys;
       if (dated) keys.push_back(0);
       if (key) keys.push_back(*key);
-      Joined joined;
+      PartRows joined;
       std::vector<int64_t> part_of_row;
       bool all_sorted = key.has_value();
       std::set<const RemoteTable*> with_rows;
@@ -690,9 +666,10 @@ class RemoteQuery {
           // The order in which the day will be written (disk/row_order.h).
           std::vector<size_t> written = keys;
           if (by_sym && by_time) written.push_back(*time);
-          TS_RETURN_IF_ERROR(Sort(of_parts[i], written));
+          TS_RETURN_IF_ERROR(SortRows(context_, of_parts[i], written));
         } else if (all_sorted) {
-          TS_ASSIGN_OR_RETURN(const std::optional<Value> other, OrderOf(of_parts[i], keys));
+          TS_ASSIGN_OR_RETURN(const std::optional<Value> other,
+                              OrderOfRows(context_, of_parts[i], keys));
           all_sorted = !other.has_value();
         }
         TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(of_parts[i]), context_.budget));
@@ -702,8 +679,8 @@ class RemoteQuery {
       const std::string_view by = by_sym ? kSymColumn : kTimeColumn;
       if (with_rows.size() > 1 && all_sorted) {
         columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(part_of_row)));
-        TS_RETURN_IF_ERROR(Sort(columns, keys));
-        TS_ASSIGN_OR_RETURN(const bool has_ties, HasTies(columns, keys));
+        TS_RETURN_IF_ERROR(SortRows(context_, columns, keys));
+        TS_ASSIGN_OR_RETURN(const bool has_ties, HasTies(context_, columns, keys));
         columns.pop_back();
         if (has_ties && order == RowOrder::kOfRows) {
           return UnknownOrder("which have equal values of", by);
@@ -714,7 +691,7 @@ class RemoteQuery {
       TS_RETURN_IF_ERROR(all.Add(table_.name(), std::move(columns), context_.budget));
     }
     std::vector<Value> columns = all.Take();
-    if (dated) TS_RETURN_IF_ERROR(Sort(columns, {0}));
+    if (dated) TS_RETURN_IF_ERROR(SortRows(context_, columns, {0}));
     return columns;
   }
 
@@ -724,61 +701,6 @@ class RemoteQuery {
     return NyiError(fmt::format(
         "the order of rows of several shards, {} {}{}", why, column,
         symbol.empty() ? "" : fmt::format(": add by {0}, or sort them by `{0}", symbol)));
-  }
-
-  // Returns whether two rows of different parts are equal in the key columns by which the rows are
-  // sorted. The last column is the part of each row.
-  absl::StatusOr<bool> HasTies(const std::vector<Value>& columns, const std::vector<size_t>& keys) {
-    const auto part = columns.back().span<int64_t>();
-    std::vector<uint8_t> differs(part.size(), 0);
-    for (const size_t key : keys) {
-      Term arg = columns[key];
-      TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("differ"), std::span(&arg, 1)));
-      TS_ASSIGN_OR_RETURN(const Value of_key, ToValue(std::move(term), context_.budget));
-      const auto flags = of_key.span<uint8_t>();
-      for (size_t i = 0; i < differs.size(); ++i) differs[i] |= flags[i];
-    }
-    for (size_t i = 1; i < differs.size(); ++i) {
-      if (differs[i] == 0 && part[i] != part[i - 1]) return true;
-    }
-    return false;
-  }
-
-  absl::StatusOr<Value> ItemsAt(const Value& items, const Value& positions) {
-    Term args[] = {items, positions};
-    TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("@"), args));
-    return ToValue(std::move(term), context_.budget);
-  }
-
-  // Returns the positions of rows in the order of some of their columns, the most significant one
-  // first; rows that are equal there keep their order. nullopt: they are in that order.
-  absl::StatusOr<std::optional<Value>> OrderOf(const std::vector<Value>& columns,
-                                               std::vector<size_t> keys) {
-    std::optional<Value> order;  // By the keys so far.
-    for (; !keys.empty(); keys.pop_back()) {
-      Value key = columns[keys.back()];
-      if (order) {
-        TS_ASSIGN_OR_RETURN(key, ItemsAt(key, *order));
-      }
-      Term arg = std::move(key);
-      TS_ASSIGN_OR_RETURN(Term term, Apply(context_, *FindBuiltin("iasc"), std::span(&arg, 1)));
-      TS_ASSIGN_OR_RETURN(Value next, ToValue(std::move(term), context_.budget));
-      if (order) {
-        TS_ASSIGN_OR_RETURN(next, ItemsAt(*order, next));
-      }
-      order = std::move(next);
-    }
-    if (order && std::ranges::is_sorted(order->span<int64_t>())) order.reset();
-    return order;
-  }
-
-  // Sorts rows as OrderOf says.
-  absl::Status Sort(std::vector<Value>& columns, std::vector<size_t> keys) {
-    TS_ASSIGN_OR_RETURN(const std::optional<Value> order, OrderOf(columns, std::move(keys)));
-    for (size_t i = 0; order && i < columns.size(); ++i) {
-      TS_ASSIGN_OR_RETURN(columns[i], ItemsAt(columns[i], *order));
-    }
-    return absl::OkStatus();
   }
 
   // `update` and `delete` change a copy of the rows of the last days.
