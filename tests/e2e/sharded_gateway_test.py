@@ -23,6 +23,8 @@ trade = "time n, sym s, price f, size j"
 quote = "time n, sym s, bid f, ask f"
 note = "time n, level j"
 pos = "sym s | qty j, px f"
+odd = "time n, sym s, size j"
+ms = "time n, ticker s, sym j, size j"
 [tickerplant]
 batch_ms = 5
 [[rdb]]
@@ -130,8 +132,8 @@ class ShardedGatewayTest(stack.StackTest):
         except kdb_ipc.QError as error:
             return str(error)
 
-    def end_day(self, noon=FIRST_NOON + datetime.timedelta(days=1)):
-        for running in self.stacks.values():
+    def end_day(self, noon=FIRST_NOON + datetime.timedelta(days=1), of=("a", "b", "one")):
+        for running in (self.stacks[name] for name in of):
             ended = self.run_program("eod", "--tickerplant", running.address("tickerplant"), "--rdb",
                                      running.address("rdb"), "--timeout", "60")
             self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)
@@ -218,6 +220,30 @@ class ShardedGatewayTest(stack.StackTest):
                             msg=query):
                         asked.call(query)
                 self.assertEqual(7, asked.call("exec sum size from trade where sym=`A"))
+
+    def test_the_order_of_partitions(self):
+        """Rows of a day are in the order of a partition: by symbol and time, also those that a shard has not written yet;
+        by time if the column `sym` has no symbols."""
+        odd = [(5, "A", 1), (3, "B", 2), (4, "A", 4), (9, "D", 8), (2, "A", 16), (1, "B", 32), (7, "D", 64)]
+        by_ticker = [(1, "A", 1, 10), (2, "B", 9, 20), (3, "C", 2, 30), (4, "D", 1, 40)]
+        for name, running in self.stacks.items():
+            with running.connect("tickerplant") as feed:
+                for table, types, rows in (("odd", "nsj", odd), ("ms", "nsjj", by_ticker)):
+                    own = [row for row in rows if name == "one" or row[1] in SHARDS[name]]
+                    feed.call([b".u.upd", table, [list(column) if letter == "s" else Typed(letter, list(column))
+                                                  for letter, column in zip(types, zip(*own))]])
+        stack.wait_until(lambda: self.asked("(exec count i from odd;exec count i from ms)") == [7, 4], 30, "all rows")
+        queries = ["exec deltas size from odd where date=2024.01.30", "exec last size from ms where date=2024.01.30,size<35",
+                   "exec deltas size from ms where date=2024.01.30"]
+        self.end_day(of=("a", "one"))
+        with self.stacks["one"].connect("hdb") as one:
+            stack.wait_until(lambda: 7 == one.call("exec count i from odd where date=2024.01.30"), 30, "the partition")
+            expected = {query: repr(one.call(query)) for query in queries}
+        for ended in (False, True):
+            if ended:
+                self.end_day(of="b")
+            stack.wait_until(lambda: self.asked("exec count i from odd where date=2024.01.30") == 7, 30, "the day")
+            self.assertEqual(expected, {query: repr(self.asked(query)) for query in queries})
 
     def test_an_rdb_with_another_map_is_not_asked(self):
         self.publish(60)
