@@ -147,7 +147,7 @@ absl::Status CheckBridgeOptions(const BridgeOptions& options) {
   }
   TS_RETURN_IF_ERROR(ParsePayload(options.payload).status());
   TS_RETURN_IF_ERROR(ParseReadStart(options.from).status());
-  return CheckKafkaOptions({.brokers = options.brokers, .settings = options.kafka_settings});
+  return kafka::CheckKafkaOptions({.brokers = options.brokers, .settings = options.kafka_settings});
 }
 
 int RunBridge(const BridgeOptions& options) {

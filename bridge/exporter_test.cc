@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "bridge/kafka_client.h"
 #include "bridge/payload.h"
+#include "kafka/kafka_client.h"
 #include "wire/codec.h"
 
 namespace tickstack::bridge {
@@ -77,7 +77,7 @@ class Topic {
         const int64_t size = table->FindColumn("size")->span<int64_t>()[i];
         EXPECT_EQ(table->FindColumn("sym")->symbols()[i], SymbolOf(size));
         EXPECT_EQ(table->FindColumn("note")->items()[i].text(), std::to_string(size));
-        EXPECT_EQ(record.partition, PartitionOf(SymbolOf(size), kPartitions));
+        EXPECT_EQ(record.partition, kafka::PartitionOf(SymbolOf(size), kPartitions));
         rows.push_back(size);
       }
     }
@@ -275,11 +275,11 @@ TEST(StreamState, DamagedBytesAreAnError) {
 TEST(PartitionOf, IsThatOfKafkasJavaProducer) {
   constexpr int32_t kAll = INT32_MAX;
   const auto expected = [](int32_t hash) { return (hash & 0x7fffffff) % kAll; };
-  EXPECT_EQ(PartitionOf("21", kAll), expected(-973932308));
-  EXPECT_EQ(PartitionOf("foobar", kAll), expected(-790332482));
-  EXPECT_EQ(PartitionOf("a-little-bit-long-string", kAll), expected(-985981536));
-  EXPECT_EQ(PartitionOf("a-little-bit-longer-string", kAll), expected(-1486304829));
-  EXPECT_EQ(PartitionOf("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", kAll),
+  EXPECT_EQ(kafka::PartitionOf("21", kAll), expected(-973932308));
+  EXPECT_EQ(kafka::PartitionOf("foobar", kAll), expected(-790332482));
+  EXPECT_EQ(kafka::PartitionOf("a-little-bit-long-string", kAll), expected(-985981536));
+  EXPECT_EQ(kafka::PartitionOf("a-little-bit-longer-string", kAll), expected(-1486304829));
+  EXPECT_EQ(kafka::PartitionOf("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", kAll),
             expected(-58897971));
 }
 

@@ -37,7 +37,7 @@ namespace tickstack::bridge {
 struct ImportOptions {
   wire::Address tickerplant;
   wire::ClientOptions client;
-  KafkaOptions kafka;
+  kafka::KafkaOptions kafka;
   std::string name = "bridge";
   std::string instance;  // Distinguishes this process from others that claim the same names.
   std::string prefix = "tickstack";

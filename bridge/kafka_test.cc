@@ -41,7 +41,7 @@ constexpr auto kAtMost = 30s;
 class MockKafka : public testing::Test {
  protected:
   MockKafka() {
-    kafka_ = *OpenKafka(RD_KAFKA_PRODUCER, {}, {});
+    kafka_ = *kafka::OpenKafka(RD_KAFKA_PRODUCER, {}, {});
     cluster_ = rd_kafka_mock_cluster_new(kafka_.get(), 1);
     options_.brokers = rd_kafka_mock_cluster_bootstraps(cluster_);
     rd_kafka_mock_topic_create(cluster_, "p.trade", 2, 1);
@@ -84,9 +84,9 @@ class MockKafka : public testing::Test {
     return batch;
   }
 
-  KafkaOwned<rd_kafka_t> kafka_;
+  kafka::KafkaOwned<rd_kafka_t> kafka_;
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
-  KafkaOptions options_;
+  kafka::KafkaOptions options_;
   wire::EventLoop loop_;
 };
 
@@ -239,7 +239,7 @@ TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
 }
 
 TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
-  const KafkaOwned<rd_kafka_t> producer = *OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  const kafka::KafkaOwned<rd_kafka_t> producer = *kafka::OpenKafka(RD_KAFKA_PRODUCER, options_, {});
   char value[] = "x";
   ASSERT_EQ(rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("p.trade"), RD_KAFKA_V_PARTITION(1),
                               RD_KAFKA_V_VALUE(value, 1), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "bridge/kafka_client.h"
+#include "kafka/kafka_client.h"
 #include "table/types.h"
 #include "wire/codec.h"
 #include "wire/upd_encoder.h"
@@ -85,7 +85,7 @@ void PartitionedRows::ChoosePartitions(const BatchView& batch) {
   size_t offset = 0;
   for (size_t row = 0; row < batch.rows; ++row) {
     const std::string_view name(reinterpret_cast<const char*>(names.data()) + offset);
-    partition_of_[row] = PartitionOf(name, partitions());
+    partition_of_[row] = kafka::PartitionOf(name, partitions());
     offset += name.size() + 1;
   }
 }

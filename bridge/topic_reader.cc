@@ -72,7 +72,7 @@ absl::StatusOr<ReadStart> ParseReadStart(std::string_view text) {
       text);
 }
 
-TopicReader::TopicReader(wire::EventLoop& loop, KafkaOptions options, std::string group,
+TopicReader::TopicReader(wire::EventLoop& loop, kafka::KafkaOptions options, std::string group,
                          Events events)
     : loop_(loop),
       options_(std::move(options)),
@@ -139,16 +139,16 @@ void TopicReader::Post(std::function<void()> function) {
 }
 
 void TopicReader::Run() {
-  absl::StatusOr<KafkaOwned<rd_kafka_t>> opened =
-      OpenKafka(RD_KAFKA_CONSUMER, options_,
-                {{"group.id", group_},
-                 {"isolation.level", "read_committed"},
-                 {"enable.auto.commit", "false"},
-                 {"enable.auto.offset.store", "false"},
-                 {"auto.offset.reset", "error"},
-                 {"fetch.error.backoff.ms", "50"},
-                 {"fetch.wait.max.ms", "20"},
-                 {"queued.max.messages.kbytes", "32768"}});
+  absl::StatusOr<kafka::KafkaOwned<rd_kafka_t>> opened =
+      kafka::OpenKafka(RD_KAFKA_CONSUMER, options_,
+                       {{"group.id", group_},
+                        {"isolation.level", "read_committed"},
+                        {"enable.auto.commit", "false"},
+                        {"enable.auto.offset.store", "false"},
+                        {"auto.offset.reset", "error"},
+                        {"fetch.error.backoff.ms", "50"},
+                        {"fetch.wait.max.ms", "20"},
+                        {"queued.max.messages.kbytes", "32768"}});
   if (!opened.ok()) {
     return Post([this, why = opened.status()] { events_.ended(why); });
   }
@@ -193,8 +193,8 @@ absl::Status TopicReader::FindNow(const FindRequest& request, std::vector<TopicP
   const rd_kafka_metadata_t* raw = nullptr;
   const rd_kafka_resp_err_t code =
       rd_kafka_metadata(consumer_.get(), /*all_topics=*/1, nullptr, &raw, kReadCallMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
-  const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: metadata");
+  const kafka::KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
   for (const std::string& table : request.tables) {
     const std::string topic = TopicOf(request.prefix, table);
     for (const auto& one : std::span(metadata->topics, static_cast<size_t>(metadata->topic_cnt))) {
@@ -208,13 +208,13 @@ absl::Status TopicReader::FindNow(const FindRequest& request, std::vector<TopicP
 }
 
 absl::Status TopicReader::FindStarts(const ReadStart& start, std::vector<TopicPartition>* found) {
-  const KafkaOwned<rd_kafka_topic_partition_list_t> times(
+  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> times(
       rd_kafka_topic_partition_list_new(static_cast<int>(found->size())));
   for (TopicPartition& one : *found) {
     int64_t low = 0, high = 0;
     const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
         consumer_.get(), one.topic.c_str(), one.partition, &low, &high, kReadCallMs);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: offsets");
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: offsets");
     one.start = start.kind == ReadStart::Kind::kBeginning ? low
                 : start.kind == ReadStart::Kind::kOffset  ? std::clamp(start.offset, low, high)
                                                           : high;
@@ -224,17 +224,19 @@ absl::Status TopicReader::FindStarts(const ReadStart& start, std::vector<TopicPa
   if (start.kind != ReadStart::Kind::kTime || found->empty()) return absl::OkStatus();
   const rd_kafka_resp_err_t code =
       rd_kafka_offsets_for_times(consumer_.get(), times.get(), kReadCallMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: offsets of a time");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return kafka::KafkaError(code, "kafka: offsets of a time");
   for (size_t i = 0; i < found->size(); ++i) {
     const rd_kafka_topic_partition_t& at = times->elems[i];
-    if (at.err != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(at.err, "kafka: offsets of a time");
+    if (at.err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return kafka::KafkaError(at.err, "kafka: offsets of a time");
     if (at.offset >= 0) (*found)[i].start = at.offset;  // Otherwise the end: no record is as late.
   }
   return absl::OkStatus();
 }
 
 absl::Status TopicReader::Assign(ReadRequest request) {
-  const KafkaOwned<rd_kafka_topic_partition_list_t> list(
+  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
       rd_kafka_topic_partition_list_new(static_cast<int>(request.partitions.size())));
   for (size_t i = 0; i < request.partitions.size(); ++i) {
     const TopicPartition& one = request.partitions[i];
@@ -243,7 +245,7 @@ absl::Status TopicReader::Assign(ReadRequest request) {
   }
   reading_ = std::move(request.partitions);
   const rd_kafka_resp_err_t code = rd_kafka_assign(consumer_.get(), list.get());
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: assign");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: assign");
   return absl::OkStatus();
 }
 
@@ -251,7 +253,7 @@ void TopicReader::Poll() {
   std::vector<ReadRecord> records;
   size_t bytes = 0;
   while (records.size() < kRecordsOfPoll && bytes < kReadQueueBytes / 2) {
-    KafkaOwned<rd_kafka_message_t> message(
+    kafka::KafkaOwned<rd_kafka_message_t> message(
         rd_kafka_consumer_poll(consumer_.get(), records.empty() ? kPollMs : 0));
     if (message == nullptr) break;
     const auto is_its = [&](const TopicPartition& one) {
@@ -260,8 +262,9 @@ void TopicReader::Poll() {
     };
     const auto at = std::find_if(reading_.begin(), reading_.end(), is_its);
     if (at == reading_.end()) {
-      Report(message->err == RD_KAFKA_RESP_ERR_NO_ERROR ? absl::OkStatus()
-                                                        : KafkaError(message->err, "kafka: read"));
+      Report(message->err == RD_KAFKA_RESP_ERR_NO_ERROR
+                 ? absl::OkStatus()
+                 : kafka::KafkaError(message->err, "kafka: read"));
       continue;
     }
     absl::StatusOr<RecordHeaders> headers = RecordHeaders();
@@ -269,9 +272,9 @@ void TopicReader::Poll() {
       headers = RecordHeaders::Of(message.get());
     } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      headers = DataLoss("{}", Message(KafkaError(message->err, "records were deleted")));
+      headers = DataLoss("{}", Message(kafka::KafkaError(message->err, "records were deleted")));
     } else {
-      Report(KafkaError(message->err, "kafka: read"));
+      Report(kafka::KafkaError(message->err, "kafka: read"));
       continue;
     }
     bytes += message->len;
@@ -305,7 +308,7 @@ void TopicReader::CountBehind() {
       Report(absl::OkStatus());
     }
   }
-  const KafkaOwned<rd_kafka_topic_partition_list_t> list(
+  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
       rd_kafka_topic_partition_list_new(static_cast<int>(reading_.size())));
   for (const TopicPartition& one : reading_) {
     rd_kafka_topic_partition_list_add(list.get(), one.topic.c_str(), one.partition);

@@ -23,8 +23,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bridge/kafka_client.h"
 #include "bridge/record_headers.h"
+#include "kafka/kafka_client.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::bridge {
@@ -52,7 +52,7 @@ struct ReadRecord {
   size_t partition = 0;  // Index in the list that Read was given.
   int64_t offset = 0;
   absl::StatusOr<RecordHeaders> headers;
-  KafkaOwned<rd_kafka_message_t> message;
+  kafka::KafkaOwned<rd_kafka_message_t> message;
 
   std::span<const std::byte> payload() const {
     return {static_cast<const std::byte*>(message->payload), message->len};
@@ -68,7 +68,7 @@ class TopicReader {
     std::function<void(absl::Status)> ended;  // Nothing can be read: a setting is wrong.
   };
 
-  TopicReader(wire::EventLoop& loop, KafkaOptions options, std::string group, Events events);
+  TopicReader(wire::EventLoop& loop, kafka::KafkaOptions options, std::string group, Events events);
   ~TopicReader();
 
   // Finds partitions of PREFIX.TABLE, and the offset of `start` in each. Retries while Kafka does
@@ -103,7 +103,7 @@ class TopicReader {
   void Post(std::function<void()> function);
 
   wire::EventLoop& loop_;
-  const KafkaOptions options_;
+  const kafka::KafkaOptions options_;
   const std::string group_;
   const Events events_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
@@ -119,7 +119,7 @@ class TopicReader {
   std::atomic<int64_t> behind_{0};
 
   // The thread's.
-  KafkaOwned<rd_kafka_t> consumer_;
+  kafka::KafkaOwned<rd_kafka_t> consumer_;
   std::vector<TopicPartition> reading_;
   int64_t counted_ns_ = 0;
   std::thread thread_;  // Last.

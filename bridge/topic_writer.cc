@@ -22,19 +22,8 @@ constexpr int kTransactionMs = 60'000;
 
 // An error that ends the producer.
 absl::Status Ended(const rd_kafka_error_t* error, std::string_view what) {
-  return absl::AbortedError(AbslView(Message(KafkaError(error, what))));
+  return absl::AbortedError(AbslView(Message(kafka::KafkaError(error, what))));
 }
-
-struct NewTopicDeleter {
-  void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
-  void operator()(rd_kafka_AdminOptions_t* options) const {
-    rd_kafka_AdminOptions_destroy(options);
-  }
-  void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
-  void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
-};
-template <typename T>
-using AdminOwned = std::unique_ptr<T, NewTopicDeleter>;
 
 }  // namespace
 
@@ -165,22 +154,23 @@ void TopicWriter::Run() {
 }
 
 void TopicWriter::DropProducers() {
-  for (KafkaOwned<rd_kafka_t>& producer : producers_) producer = nullptr;
+  for (kafka::KafkaOwned<rd_kafka_t>& producer : producers_) producer = nullptr;
 }
 
 // ---- opening
 
 absl::Status TopicWriter::Open(OpenedTopics* opened) {
   for (size_t i = 0; i < producers_.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(producers_[i],
-                        OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
-                                  {{"transactional.id", fmt::format("{}-{}", options_.prefix, i)},
-                                   {"transaction.timeout.ms", std::to_string(kTransactionMs)}}));
+    TS_ASSIGN_OR_RETURN(
+        producers_[i],
+        kafka::OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
+                         {{"transactional.id", fmt::format("{}-{}", options_.prefix, i)},
+                          {"transaction.timeout.ms", std::to_string(kTransactionMs)}}));
   }
-  for (const KafkaOwned<rd_kafka_t>& producer : producers_) {
-    const KafkaOwned<rd_kafka_error_t> error(
+  for (const kafka::KafkaOwned<rd_kafka_t>& producer : producers_) {
+    const kafka::KafkaOwned<rd_kafka_error_t> error(
         rd_kafka_init_transactions(producer.get(), kMetadataMs));
-    if (error != nullptr) return KafkaError(error.get(), "kafka: init_transactions");
+    if (error != nullptr) return kafka::KafkaError(error.get(), "kafka: init_transactions");
   }
   TS_RETURN_IF_ERROR(FindTopics(opened));
   TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
@@ -197,8 +187,8 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
     const rd_kafka_metadata_t* raw = nullptr;
     const rd_kafka_resp_err_t code =
         rd_kafka_metadata(producer(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
-    const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: metadata");
+    const kafka::KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
     opened->partitions.clear();
     std::vector<std::string> missing;
     for (const std::string& table : wanted) {
@@ -224,73 +214,53 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
 }
 
 absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
-  std::vector<AdminOwned<rd_kafka_NewTopic_t>> topics;
-  std::vector<rd_kafka_NewTopic_t*> pointers;
+  std::vector<kafka::NewKafkaTopic> topics;
   for (const std::string& table : tables) {
     const bool is_positions = table == kPositionsTable;
-    std::array<char, 512> why{};
-    rd_kafka_NewTopic_t* const topic = rd_kafka_NewTopic_new(
-        TopicOf(options_.prefix, table).c_str(), is_positions ? 1 : options_.partitions,
-        options_.replication, why.data(), why.size());
-    if (topic == nullptr) return InvalidArgument("topic of table {}: {}", table, why.data());
-    topics.emplace_back(topic);
-    pointers.push_back(topic);
-    if (!is_positions) continue;
+    topics.push_back({.name = TopicOf(options_.prefix, table),
+                      .partitions = is_positions ? 1 : options_.partitions,
+                      .replication = options_.replication});
     // Only the last position counts.
-    rd_kafka_NewTopic_set_config(topic, "cleanup.policy", "compact");
-    rd_kafka_NewTopic_set_config(topic, "segment.bytes", "16777216");
-  }
-  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(producer()));
-  rd_kafka_CreateTopics(producer(), pointers.data(), pointers.size(), nullptr, queue.get());
-  const AdminOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), 4 * kMetadataMs));
-  if (event == nullptr) return Unavailable("kafka: create topics: no answer");
-  if (const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get())) {
-    return KafkaError(code, "kafka: create topics");
-  }
-  size_t count = 0;
-  const rd_kafka_topic_result_t** const results =
-      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
-  for (size_t i = 0; i < count; ++i) {
-    const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-      continue;
+    if (is_positions) {
+      topics.back().settings = {{"cleanup.policy", "compact"}, {"segment.bytes", "16777216"}};
     }
-    return KafkaError(
-        code, fmt::format("kafka: create topic {}", rd_kafka_topic_result_name(results[i])));
   }
-  LogInfo("topics created prefix={} topics={}", options_.prefix, count);
+  TS_RETURN_IF_ERROR(kafka::CreateTopics(producer(), topics));
+  LogInfo("topics created prefix={} topics={}", options_.prefix, topics.size());
   return absl::OkStatus();
 }
 
 // Reads the last committed position. The producer's transactions are over, and nobody else writes
 // to the topic, so the committed end does not change.
 absl::StatusOr<std::optional<StreamState>> TopicWriter::ReadPosition() {
-  TS_ASSIGN_OR_RETURN(const KafkaOwned<rd_kafka_t> consumer,
-                      OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
-                                {{"group.id", options_.prefix},
-                                 {"isolation.level", "read_committed"},
-                                 {"enable.auto.commit", "false"},
-                                 {"enable.partition.eof", "true"},
-                                 {"auto.offset.reset", "earliest"}}));
+  TS_ASSIGN_OR_RETURN(const kafka::KafkaOwned<rd_kafka_t> consumer,
+                      kafka::OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
+                                       {{"group.id", options_.prefix},
+                                        {"isolation.level", "read_committed"},
+                                        {"enable.auto.commit", "false"},
+                                        {"enable.partition.eof", "true"},
+                                        {"auto.offset.reset", "earliest"}}));
   const std::string topic = TopicOf(options_.prefix, kPositionsTable);
   int64_t low = 0, high = 0;
   const rd_kafka_resp_err_t code =
       rd_kafka_query_watermark_offsets(consumer.get(), topic.c_str(), 0, &low, &high, kMetadataMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: end of positions");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: end of positions");
   std::optional<StreamState> last;
   // A transaction has two offsets there: the position, and the mark of its end.
   for (int64_t back = 64;; back *= 16) {
     const int64_t from = std::max(low, high - back);
-    const KafkaOwned<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(1));
+    const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
+        rd_kafka_topic_partition_list_new(1));
     rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0)->offset = from;
     if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer.get(), list.get())) {
-      return KafkaError(assigned, "kafka: read positions");
+      return kafka::KafkaError(assigned, "kafka: read positions");
     }
     const int64_t deadline_ns = MonotonicNs() + 30 * kNsPerSecond;
     for (bool at_end = high <= low; !at_end;) {
       if (stopping()) return absl::CancelledError("stopped");
       if (MonotonicNs() > deadline_ns) return Unavailable("kafka: read positions: no end in 30 s");
-      const KafkaOwned<rd_kafka_message_t> message(rd_kafka_consumer_poll(consumer.get(), 100));
+      const kafka::KafkaOwned<rd_kafka_message_t> message(
+          rd_kafka_consumer_poll(consumer.get(), 100));
       if (message == nullptr) continue;
       if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         at_end = true;
@@ -333,7 +303,8 @@ absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const Outg
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
     rd_kafka_headers_destroy(list);
     if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-      return KafkaError(code, fmt::format("kafka: write {} bytes to {}", bytes.size(), topic));
+      return kafka::KafkaError(code,
+                               fmt::format("kafka: write {} bytes to {}", bytes.size(), topic));
     }
     if (stopping()) return absl::CancelledError("stopped");
     rd_kafka_poll(producer(), 5);
@@ -354,7 +325,8 @@ absl::Status TopicWriter::Produce(const OutgoingBatch& batch) {
                         RD_KAFKA_V_KEY(options_.prefix.data(), options_.prefix.size()),
                         RD_KAFKA_V_VALUE(position.data(), position.size()),
                         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: write the position");
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+    return kafka::KafkaError(code, "kafka: write the position");
   return absl::OkStatus();
 }
 
@@ -362,12 +334,13 @@ absl::Status TopicWriter::Produce(const OutgoingBatch& batch) {
 absl::Status TopicWriter::Abort() {
   counters_->aborts.fetch_add(1, std::memory_order_relaxed);
   while (!stopping()) {
-    const KafkaOwned<rd_kafka_error_t> error(rd_kafka_abort_transaction(producer(), kCallMs));
+    const kafka::KafkaOwned<rd_kafka_error_t> error(
+        rd_kafka_abort_transaction(producer(), kCallMs));
     if (error == nullptr) return absl::OkStatus();
     if (rd_kafka_error_is_retriable(error.get()) == 0) {
       return Ended(error.get(), "kafka: abort");
     }
-    Report(KafkaError(error.get(), "kafka: abort"));
+    Report(kafka::KafkaError(error.get(), "kafka: abort"));
   }
   return absl::CancelledError("stopped");
 }
@@ -376,20 +349,21 @@ absl::Status TopicWriter::Abort() {
 // not committed. kCancelled: stopping.
 absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
   while (!stopping()) {
-    const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
+    const kafka::KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
     if (begun != nullptr) return Ended(begun.get(), "kafka: begin");
     absl::Status produced = Produce(batch);
     while (produced.ok()) {
       if (stopping()) return absl::CancelledError("stopped");
-      const KafkaOwned<rd_kafka_error_t> error(rd_kafka_commit_transaction(producer(), kCallMs));
+      const kafka::KafkaOwned<rd_kafka_error_t> error(
+          rd_kafka_commit_transaction(producer(), kCallMs));
       if (error == nullptr) {
         ++turn_;
         return absl::OkStatus();
       }
       if (rd_kafka_error_txn_requires_abort(error.get()) != 0) {
-        produced = KafkaError(error.get(), "kafka: commit");
+        produced = kafka::KafkaError(error.get(), "kafka: commit");
       } else if (rd_kafka_error_is_retriable(error.get()) != 0) {
-        Report(KafkaError(error.get(), "kafka: commit"));
+        Report(kafka::KafkaError(error.get(), "kafka: commit"));
       } else {
         return Ended(error.get(), "kafka: commit");
       }

@@ -32,9 +32,9 @@
 #include "absl/status/status.h"
 #include "base/name_map.h"
 #include "bridge/exporter.h"
-#include "bridge/kafka_client.h"
 #include "bridge/payload.h"
 #include "bridge/stream_state.h"
+#include "kafka/kafka_client.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::bridge {
@@ -44,7 +44,7 @@ std::string TopicOf(std::string_view prefix, std::string_view table);
 inline constexpr std::string_view kPositionsTable = "positions";
 
 struct TopicWriterOptions {
-  KafkaOptions kafka;
+  kafka::KafkaOptions kafka;
   std::string prefix = "tickstack";
   int partitions = 4;    // Partitions of a topic that the writer creates.
   int replication = -1;  // Replicas of such a topic; -1: the broker's default.
@@ -124,7 +124,7 @@ class TopicWriter {
   int64_t problem_since_ns_ = 0;
 
   // The thread's.
-  std::array<KafkaOwned<rd_kafka_t>, 2> producers_;
+  std::array<kafka::KafkaOwned<rd_kafka_t>, 2> producers_;
   size_t turn_ = 0;
   std::thread thread_;  // Last.
 };

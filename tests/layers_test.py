@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- disk <- query, wire <- security <- s3, serve <- the processes <- loadtest <- cli
+    base <- mem <- table <- disk <- query, wire <- security <- s3, kafka, serve <- the processes <- loadtest <- cli
 
 backup, above disk and wire, is used by cli alone.
 The processes are the rows of cli/process_table.h.
@@ -24,7 +24,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-LIBRARIES = ["base", "mem", "table", "disk", "query", "wire", "security", "s3", "serve"]
+LIBRARIES = ["base", "mem", "table", "disk", "query", "wire", "security", "s3", "kafka", "serve"]
 # The rows of the table of processes: `Row<...>("ROLE",`.
 PROCESSES = re.findall(r'Row<[^>]*>\("(\w+)"', (ROOT / "cli/process_table.h").read_text(encoding="utf-8"))
 MAY_INCLUDE = {
@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "wire": {"base", "mem", "table"},
     "security": {"base", "wire"},
     "s3": {"base", "disk", "security"},
+    "kafka": {"base", "wire"},
     "serve": {"base", "mem", "table", "disk", "query", "wire", "security"},
     **{process: set(LIBRARIES) for process in PROCESSES},
     "loadtest": set(LIBRARIES + PROCESSES),

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the bridge needs of librdkafka: owners of its objects, clients made of settings, and errors
-// as absl::Status.
+// What bridges and a log in Kafka need of librdkafka: owners of its objects, clients made of
+// settings, and errors as absl::Status.
 
 #include <librdkafka/rdkafka.h>
 
@@ -13,14 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kafka/kafka_options.h"
 
-namespace tickstack::bridge {
-
-struct KafkaOptions {
-  std::string brokers = "127.0.0.1:9092";  // host:port, separated by commas.
-  // Settings of librdkafka, each as `name=value`, such as `security.protocol=SSL`.
-  std::vector<std::string> settings = {};
-};
+namespace tickstack::kafka {
 
 struct KafkaDeleter {
   void operator()(rd_kafka_t* kafka) const { rd_kafka_destroy(kafka); }
@@ -39,14 +34,33 @@ using KafkaOwned = std::unique_ptr<T, KafkaDeleter>;
 using KafkaSettings = std::vector<std::pair<std::string, std::string>>;
 
 // Checks that each text is `name=value`, and that librdkafka knows the name and takes the value.
-// kInvalidArgument with the setting and librdkafka's reason. The bridge's own settings, such as
-// transactional.id, are refused: exactly once depends on them.
+// kInvalidArgument with the setting and librdkafka's reason. Settings that tickstack makes itself,
+// such as transactional.id, are refused: exactly once depends on them.
 absl::Status CheckKafkaOptions(const KafkaOptions& options);
 
-// Creates a client; it connects in the background. `own` are the bridge's settings, and those of
+// What a producer calls with each record that brokers have taken or refused, while rd_kafka_poll
+// runs, and in its thread.
+struct KafkaDelivery {
+  void (*on_answer)(rd_kafka_t* kafka, const rd_kafka_message_t* message, void* opaque) = nullptr;
+  void* opaque = nullptr;
+};
+
+// Creates a client; it connects in the background. `own` are settings of the caller, and those of
 // `options` are applied before them. kInvalidArgument as for CheckKafkaOptions.
 absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const KafkaOptions& options,
-                                                 const KafkaSettings& own);
+                                                 const KafkaSettings& own,
+                                                 const KafkaDelivery& delivery = {});
+
+// A topic to create.
+struct NewKafkaTopic {
+  std::string name;
+  int partitions = 1;
+  int replication = -1;  // -1: the brokers' default.
+  KafkaSettings settings = {};
+};
+// Creates topics; those that exist stay as they are. kUnavailable if the brokers refuse one or do
+// not answer. Blocks, for at most some 20 s.
+absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& topics);
 
 // Returns the error as kUnavailable: `what: ERROR_NAME: text`.
 absl::Status KafkaError(rd_kafka_resp_err_t code, std::string_view what);
@@ -56,4 +70,4 @@ absl::Status KafkaError(const rd_kafka_error_t* error, std::string_view what);
 // hash murmur2 of its bytes with its sign bit cleared, modulo the number of partitions.
 int32_t PartitionOf(std::string_view symbol, int32_t partitions);
 
-}  // namespace tickstack::bridge
+}  // namespace tickstack::kafka

@@ -1,16 +1,17 @@
-#include "bridge/kafka_client.h"
+#include "kafka/kafka_client.h"
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "base/byte_buffer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
 
-namespace tickstack::bridge {
+namespace tickstack::kafka {
 namespace {
 
 struct ConfDeleter {
@@ -18,7 +19,15 @@ struct ConfDeleter {
 };
 using OwnedConf = std::unique_ptr<rd_kafka_conf_t, ConfDeleter>;
 
-// Settings that the bridge makes itself.
+struct AdminDeleter {
+  void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
+  void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
+  void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
+};
+template <typename T>
+using AdminOwned = std::unique_ptr<T, AdminDeleter>;
+
+// Settings that callers make themselves.
 constexpr std::string_view kOwnSettings[] = {"transactional.id",     "enable.idempotence",
                                              "isolation.level",      "bootstrap.servers",
                                              "metadata.broker.list", "enable.auto.commit",
@@ -47,7 +56,7 @@ absl::Status ApplySettings(const KafkaOptions& options, rd_kafka_conf_t* conf) {
     TS_ASSIGN_OR_RETURN(const auto setting, SplitSetting(text));
     for (const std::string_view own : kOwnSettings) {
       if (setting.first == own) {
-        return InvalidArgument("kafka setting {}: the bridge sets it itself", own);
+        return InvalidArgument("kafka setting {}: tickstack sets it itself", own);
       }
     }
     TS_RETURN_IF_ERROR(SetKafka(conf, setting.first, setting.second));
@@ -73,7 +82,8 @@ absl::Status CheckKafkaOptions(const KafkaOptions& options) {
 }
 
 absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const KafkaOptions& options,
-                                                 const KafkaSettings& own) {
+                                                 const KafkaSettings& own,
+                                                 const KafkaDelivery& delivery) {
   OwnedConf conf(rd_kafka_conf_new());
   TS_RETURN_IF_ERROR(SetKafka(conf.get(), "client.id", "tickstack"));
   // Fast enough for a broker that restarts.
@@ -86,11 +96,51 @@ absl::StatusOr<KafkaOwned<rd_kafka_t>> OpenKafka(rd_kafka_type_t type, const Kaf
     TS_RETURN_IF_ERROR(SetKafka(conf.get(), name, value));
   }
   rd_kafka_conf_set_log_cb(conf.get(), LogKafka);
+  if (delivery.on_answer != nullptr) {
+    rd_kafka_conf_set_dr_msg_cb(conf.get(), delivery.on_answer);
+    rd_kafka_conf_set_opaque(conf.get(), delivery.opaque);
+  }
   std::array<char, 512> why{};
   rd_kafka_t* const kafka = rd_kafka_new(type, conf.get(), why.data(), why.size());
   if (kafka == nullptr) return InvalidArgument("kafka: {}", why.data());
   static_cast<void>(conf.release());  // rd_kafka_new took it.
   return KafkaOwned<rd_kafka_t>(kafka);
+}
+
+absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& topics) {
+  constexpr int kAnswerMs = 20'000;
+  std::vector<AdminOwned<rd_kafka_NewTopic_t>> owned;
+  std::vector<rd_kafka_NewTopic_t*> pointers;
+  for (const NewKafkaTopic& topic : topics) {
+    std::array<char, 512> why{};
+    rd_kafka_NewTopic_t* const made = rd_kafka_NewTopic_new(
+        topic.name.c_str(), topic.partitions, topic.replication, why.data(), why.size());
+    if (made == nullptr) return InvalidArgument("topic {}: {}", topic.name, why.data());
+    owned.emplace_back(made);
+    pointers.push_back(made);
+    for (const auto& [name, value] : topic.settings) {
+      rd_kafka_NewTopic_set_config(made, name.c_str(), value.c_str());
+    }
+  }
+  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(client));
+  rd_kafka_CreateTopics(client, pointers.data(), pointers.size(), nullptr, queue.get());
+  const AdminOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), kAnswerMs));
+  if (event == nullptr) return Unavailable("kafka: create topics: no answer");
+  if (const rd_kafka_resp_err_t code = rd_kafka_event_error(event.get())) {
+    return KafkaError(code, "kafka: create topics");
+  }
+  size_t count = 0;
+  const rd_kafka_topic_result_t** const results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  for (const rd_kafka_topic_result_t* const result : std::span(results, count)) {
+    const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(result);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+      continue;
+    }
+    return KafkaError(code,
+                      fmt::format("kafka: create topic {}", rd_kafka_topic_result_name(result)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status KafkaError(rd_kafka_resp_err_t code, std::string_view what) {
@@ -123,4 +173,4 @@ int32_t PartitionOf(std::string_view symbol, int32_t partitions) {
   return static_cast<int32_t>(hash & 0x7fffffffU) % partitions;
 }
 
-}  // namespace tickstack::bridge
+}  // namespace tickstack::kafka

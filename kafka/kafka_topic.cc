@@ -1,0 +1,336 @@
+#include "kafka/kafka_topic.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::kafka {
+namespace {
+
+constexpr size_t kQueueBytesMax = size_t{32} << 20;  // The thread waits while more is queued.
+constexpr int kTopicCallMs = 5000;
+constexpr int kTopicPollMs = 50;
+constexpr auto kTopicPause = std::chrono::milliseconds(500);
+constexpr size_t kRecordsOfTurn = 512;
+constexpr int kReplicationOfThree = 3;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KafkaTopic>> KafkaTopic::Open(wire::EventLoop& loop,
+                                                             KafkaTopicOptions options,
+                                                             Events events) {
+  TS_RETURN_IF_ERROR(CheckKafkaOptions(options.kafka));
+  std::unique_ptr<KafkaTopic> topic(new KafkaTopic(loop, std::move(options), std::move(events)));
+  TS_RETURN_IF_ERROR(topic->OpenClients());
+  topic->answers_ = std::thread([raw = topic.get()] { raw->AwaitAnswers(); });
+  topic->thread_ = std::thread([raw = topic.get()] { raw->Run(); });
+  return topic;
+}
+
+KafkaTopic::KafkaTopic(wire::EventLoop& loop, KafkaTopicOptions options, Events events)
+    : loop_(loop), options_(std::move(options)), events_(std::move(events)) {}
+
+absl::Status KafkaTopic::OpenClients() {
+  const KafkaDelivery delivery{
+      .on_answer = [](rd_kafka_t*, const rd_kafka_message_t* message,
+                      void* opaque) { static_cast<KafkaTopic*>(opaque)->OnAnswer(*message); },
+      .opaque = this};
+  // Without a limit of time: a record that is given up would leave a gap before later ones.
+  TS_ASSIGN_OR_RETURN(producer_, OpenKafka(RD_KAFKA_PRODUCER, options_.kafka,
+                                           {{"acks", "all"},
+                                            {"enable.idempotence", "true"},
+                                            {"message.timeout.ms", "0"},
+                                            {"queue.buffering.max.messages", "1000000"},
+                                            {"queue.buffering.max.kbytes", "2097151"}},
+                                           delivery));
+  TS_ASSIGN_OR_RETURN(consumer_, OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
+                                           {{"group.id", options_.topic},
+                                            {"enable.auto.commit", "false"},
+                                            {"enable.auto.offset.store", "false"},
+                                            {"enable.partition.eof", "true"},
+                                            {"auto.offset.reset", "error"},
+                                            {"fetch.error.backoff.ms", "50"},
+                                            {"queued.max.messages.kbytes", "32768"}}));
+  rd_kafka_poll_set_consumer(consumer_.get());
+  return absl::OkStatus();
+}
+
+KafkaTopic::~KafkaTopic() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (answers_.joinable()) answers_.join();
+  queue_.clear();  // Before the consumer: messages refer to it.
+  // Waiting for records that nobody takes would take for ever.
+  rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+}
+
+void KafkaTopic::Post(std::function<void()> function) {
+  loop_.Post([alive = std::weak_ptr(alive_), function = std::move(function)] {
+    if (!alive.expired()) function();
+  });
+}
+
+bool KafkaTopic::Pause(std::chrono::milliseconds pause) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, pause, [this] { return stop_; });
+}
+
+void KafkaTopic::Report(const absl::Status& problem) {
+  static LogLimit limit(5 * kNsPerSecond);
+  if (!problem.ok() && limit.Pass()) {
+    LogWarn("kafka does not work topic={} error=\"{}\"", options_.topic, Message(problem));
+  }
+  const std::lock_guard lock(mutex_);
+  problem_ = problem;
+}
+
+absl::Status KafkaTopic::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+// ---- appending
+
+void KafkaTopic::Append(std::span<const std::byte> record) {
+  const rd_kafka_resp_err_t code = rd_kafka_producev(
+      producer_.get(), RD_KAFKA_V_TOPIC(options_.topic.c_str()), RD_KAFKA_V_PARTITION(0),
+      RD_KAFKA_V_VALUE(const_cast<std::byte*>(record.data()), record.size()),
+      RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return;
+  const absl::Status why =
+      KafkaError(code, fmt::format("kafka: append {} bytes to {}", record.size(), options_.topic));
+  Post([this, why] { events_.appended(why); });
+}
+
+void KafkaTopic::Flush() { rd_kafka_flush(producer_.get(), kFlushMs); }
+
+void KafkaTopic::AwaitAnswers() {
+  for (;;) {
+    rd_kafka_poll(producer_.get(), kTopicPollMs);
+    const std::lock_guard lock(mutex_);
+    if (stop_) return;
+  }
+}
+
+// Called in the thread of AwaitAnswers, or of the destructor.
+void KafkaTopic::OnAnswer(const rd_kafka_message_t& message) {
+  absl::StatusOr<int64_t> offset = message.offset;
+  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    offset = KafkaError(message.err, fmt::format("kafka: append to {}", options_.topic));
+  }
+  Post([this, offset = std::move(offset)] { events_.appended(offset); });
+}
+
+// ---- reading
+
+void KafkaTopic::Read(int64_t from) {
+  {
+    const std::lock_guard lock(mutex_);
+    read_from_ = from;
+    is_reading_ = true;
+    ++reading_;
+    queue_.clear();
+    queue_bytes_ = 0;
+    read_error_ = absl::OkStatus();
+    reached_end_ = false;
+  }
+  changed_.notify_all();
+}
+
+void KafkaTopic::StopReading() {
+  const std::lock_guard lock(mutex_);
+  read_from_.reset();
+  is_reading_ = false;
+  ++reading_;
+  queue_.clear();
+  queue_bytes_ = 0;
+  read_error_ = absl::OkStatus();
+  reached_end_ = false;
+}
+
+absl::StatusOr<std::optional<RecordTopic::Taken>> KafkaTopic::Take() {
+  KafkaOwned<rd_kafka_message_t> message;
+  {
+    const std::lock_guard lock(mutex_);
+    is_told_ = false;
+    TS_RETURN_IF_ERROR(read_error_);
+    if (queue_.empty()) return std::nullopt;
+    message = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= message->len;
+  }
+  changed_.notify_all();
+  return Taken{message->offset,
+               ByteBuffer({static_cast<const std::byte*>(message->payload), message->len})};
+}
+
+bool KafkaTopic::at_end() const {
+  const std::lock_guard lock(mutex_);
+  return reached_end_ && queue_.empty();
+}
+
+std::optional<int64_t> KafkaTopic::oldest() const {
+  const std::lock_guard lock(mutex_);
+  return oldest_;
+}
+
+void KafkaTopic::Run() {
+  if (!OpenTopic()) return;
+  uint64_t assigned = 0;  // Number of the Read whose records come.
+  for (;;) {
+    std::optional<int64_t> from;
+    uint64_t reading = 0;
+    bool is_reading = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] {
+        const bool has_room = is_reading_ && read_error_.ok() && queue_bytes_ < kQueueBytesMax;
+        return stop_ || reading_ != assigned || has_room;
+      });
+      if (stop_) return;
+      from = read_from_;
+      reading = reading_;
+      is_reading = is_reading_;
+    }
+    if (reading != assigned) {
+      if (!is_reading) {
+        rd_kafka_assign(consumer_.get(), nullptr);
+        assigned = reading;
+        continue;
+      }
+      const absl::Status begun = BeginReading(*from);
+      if (absl::IsDataLoss(begun)) {
+        const std::lock_guard lock(mutex_);
+        if (reading_ == reading) read_error_ = begun;
+        Post([this] { events_.readable(); });
+      } else if (!begun.ok()) {
+        Report(begun);
+        if (!Pause(kTopicPause)) return;
+        continue;
+      }
+      assigned = reading;
+    }
+    ReadSome(assigned);
+  }
+}
+
+// Finds the topic, or creates it. False: it cannot be used, or this ends.
+bool KafkaTopic::OpenTopic() {
+  for (;;) {
+    const absl::StatusOr<bool> found = FindTopic();
+    if (found.ok() && *found) break;
+    if (absl::IsFailedPrecondition(found.status()) || absl::IsInvalidArgument(found.status())) {
+      Post([this, why = found.status()] { events_.failed(why); });
+      return false;
+    }
+    if (!found.ok()) Report(found.status());
+    if (!Pause(kTopicPause)) return false;
+  }
+  char* const id = rd_kafka_clusterid(consumer_.get(), kTopicCallMs);
+  std::string identity = fmt::format("{}/{}", id == nullptr ? "" : id, options_.topic);
+  if (id != nullptr) rd_kafka_mem_free(consumer_.get(), id);
+  Report(absl::OkStatus());
+  Post([this, identity = std::move(identity)] { events_.opened(identity); });
+  return true;
+}
+
+// False: the topic was created, and may appear.
+absl::StatusOr<bool> KafkaTopic::FindTopic() {
+  const rd_kafka_metadata_t* raw = nullptr;
+  const rd_kafka_resp_err_t code =
+      rd_kafka_metadata(consumer_.get(), /*all_topics=*/1, nullptr, &raw, kTopicCallMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
+  const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+  for (const auto& one : std::span(metadata->topics, static_cast<size_t>(metadata->topic_cnt))) {
+    if (options_.topic != one.topic || one.err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    if (one.partition_cnt == 0) return false;
+    if (one.partition_cnt == 1) return true;
+    return FailedPrecondition("kafka: topic {} has {} partitions, expected 1", options_.topic,
+                              one.partition_cnt);
+  }
+  NewKafkaTopic topic{
+      .name = options_.topic,
+      .replication = options_.replication,
+      .settings = {{"cleanup.policy", "delete"}, {"unclean.leader.election.enable", "false"}}};
+  if (options_.replication >= kReplicationOfThree) {
+    topic.settings.emplace_back("min.insync.replicas", "2");
+  }
+  TS_RETURN_IF_ERROR(CreateTopics(producer_.get(), {topic}));
+  LogInfo("topic created topic={}", options_.topic);
+  return false;
+}
+
+// kDataLoss: the topic does not have a record at this offset, nor is it the next one.
+absl::Status KafkaTopic::BeginReading(int64_t from) {
+  int64_t low = 0, high = 0;
+  const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
+      consumer_.get(), options_.topic.c_str(), 0, &low, &high, kTopicCallMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: offsets");
+  {
+    const std::lock_guard lock(mutex_);
+    oldest_ = low;
+  }
+  if (from == kOldest) from = low;
+  if (from < low || from > high) {
+    return DataLoss("kafka: topic {} has the records {} to {}, and not record {}", options_.topic,
+                    low, high - 1, from);
+  }
+  const KafkaOwned<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), options_.topic.c_str(), 0)->offset = from;
+  if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer_.get(), list.get())) {
+    return KafkaError(assigned, "kafka: read");
+  }
+  return absl::OkStatus();
+}
+
+// Puts what arrives within kTopicPollMs into the queue.
+void KafkaTopic::ReadSome(uint64_t reading) {
+  std::vector<KafkaOwned<rd_kafka_message_t>> records;
+  size_t bytes = 0;
+  bool at_end = false;
+  absl::Status lost;
+  while (records.size() < kRecordsOfTurn && bytes < kQueueBytesMax / 2) {
+    const bool has_some = !records.empty() || at_end;
+    KafkaOwned<rd_kafka_message_t> message(
+        rd_kafka_consumer_poll(consumer_.get(), has_some ? 0 : kTopicPollMs));
+    if (message == nullptr) break;
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      bytes += message->len;
+      at_end = false;
+      records.push_back(std::move(message));
+    } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+      at_end = true;
+    } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+               message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+      lost = DataLoss("{}", Message(KafkaError(message->err, "kafka: records were deleted")));
+      break;
+    } else {
+      Report(KafkaError(message->err, "kafka: read"));
+    }
+  }
+  if (records.empty() && !at_end && lost.ok()) return;
+  Report(absl::OkStatus());
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reading_ != reading) return;  // Others are wanted meanwhile.
+    reached_end_ = at_end;
+    read_error_ = lost;
+    queue_bytes_ += bytes;
+    std::ranges::move(records, std::back_inserter(queue_));
+    tell = !std::exchange(is_told_, true);
+  }
+  if (tell) Post([this] { events_.readable(); });
+}
+
+}  // namespace tickstack::kafka
