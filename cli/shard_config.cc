@@ -81,6 +81,8 @@ class Spreading {
   void SetShard(tickerplant::TickerplantMainOptions& options, const Shard& shard) const {
     options.shard = {config_.shard_map, IndexOf(shard), {}};
     options.replication.cluster += "-" + shard.name;
+    std::string& topic = options.replication.kafka.topic;
+    if (!topic.empty()) topic += "-" + shard.name;
     options.replication.first_leader = Renamed(options.replication.first_leader, shard);
   }
 

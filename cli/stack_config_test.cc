@@ -119,6 +119,45 @@ tickerplant = "second,elsewhere:5010"
   EXPECT_EQ(config.rdbs[1].tickerplant, "127.0.0.1:5031,127.0.0.1:5010,elsewhere:5010");
 }
 
+TEST(StackConfig, MembersOfAFileShareTheLogInATopic) {
+  StackConfig config = Parsed(R"(
+[replication]
+lease_ms = 500
+kafka_settings = ["security.protocol=SSL"]
+kafka_replicas = 3
+[tickerplant]
+log = "kafka:a:9092,b:9092/desk.log"
+[[standby]]
+name = "second"
+[[rdb]]
+)");
+  for (const tickerplant::ReplicationOptions& replication :
+       {config.tickerplant->replication, config.standbys[0].replication}) {
+    EXPECT_TRUE(replication.is_member());
+    EXPECT_EQ(replication.kafka.kafka.brokers, "a:9092,b:9092");
+    EXPECT_EQ(replication.kafka.topic, "desk.log");
+    EXPECT_EQ(replication.kafka.replication, 3);
+    EXPECT_THAT(replication.kafka.kafka.settings, testing::ElementsAre("security.protocol=SSL"));
+    EXPECT_EQ(replication.lease_ns, 500'000'000);
+  }
+  ResolveAddresses(config);
+  EXPECT_EQ(config.rdbs[0].tickerplant, "127.0.0.1:5010,127.0.0.1:5030");
+}
+
+TEST(StackConfig, SaysWhatIsWrongWithALogInATopic) {
+  for (const std::string log : {"kafka:", "kafka:/desk", "kafka:a:9092", "kafka:a:9092/",
+                                "kafka:a/d", "kafka:a:9092/d e", "redis:a:1/d"}) {
+    EXPECT_THAT(ErrorOf("[tickerplant]\nlog = \"" + log + "\"\n"),
+                testing::HasSubstr("log: expected kafka:HOST:PORT,HOST:PORT/TOPIC"))
+        << log;
+  }
+  const std::string tickerplant = "[tickerplant]\nlog = \"kafka:a:9092/d\"\n";
+  EXPECT_THAT(ErrorOf("[replication]\netcd = [\"http://a:2379\"]\n" + tickerplant),
+              testing::HasSubstr("etcd: the log is in Kafka"));
+  EXPECT_THAT(ErrorOf("[replication]\nkafka_replicas = 0\n" + tickerplant),
+              testing::HasSubstr("kafka_replicas: expected -1, or 1 and more"));
+}
+
 TEST(StackConfig, SaysWhatIsWrongWithACluster) {
   const std::string cluster = "[replication]\netcd = [\"http://a:2379\"]\n";
   EXPECT_THAT(ErrorOf("[tickerplant]\n[[standby]]\n"),

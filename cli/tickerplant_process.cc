@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/status.h"
@@ -69,17 +71,64 @@ absl::Status ReadShared(const ConfigTable& table, const StackConfig& config,
   return table.Read("busy_poll", &options.busy_poll);
 }
 
+// Parses `kafka:HOST:PORT,HOST:PORT/TOPIC`; nullopt if it has another form.
+std::optional<std::pair<std::string, std::string>> ParseTopicLog(std::string_view log) {
+  constexpr std::string_view kKafka = "kafka:";
+  const size_t slash = log.rfind('/');
+  if (!log.starts_with(kKafka) || slash == std::string_view::npos) return std::nullopt;
+  const std::string_view brokers = log.substr(kKafka.size(), slash - kKafka.size());
+  const std::string_view topic = log.substr(slash + 1);
+  constexpr size_t kTopicCharsMax = 249;  // Kafka's.
+  const bool is_topic =
+      !topic.empty() && topic.size() <= kTopicCharsMax && std::ranges::all_of(topic, [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+      });
+  if (!is_topic || brokers.find(':') == std::string_view::npos) return std::nullopt;
+  return std::pair(std::string(brokers), std::string(topic));
+}
+
+// Reads `log` of a tickerplant. The other members of a file have the same one.
+absl::Status ReadTopicLog(const ConfigTable& table, const StackConfig& config,
+                          TickerplantMainOptions& options) {
+  kafka::KafkaTopicOptions& kafka = options.replication.kafka;
+  if (config.tickerplant) kafka = config.tickerplant->replication.kafka;
+  if (!table.Has("log")) return absl::OkStatus();
+  std::string log;
+  TS_RETURN_IF_ERROR(table.Read("log", &log));
+  const auto parsed = ParseTopicLog(log);
+  if (!parsed) return table.ErrorAt("log", "expected kafka:HOST:PORT,HOST:PORT/TOPIC");
+  std::tie(kafka.kafka.brokers, kafka.topic) = *parsed;
+  return absl::OkStatus();
+}
+
 // Reads `[replication]`, and where the other members of the cluster reach this one.
 absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
-                             TickerplantMainOptions& options) {
+                             const StackConfig& config, TickerplantMainOptions& options) {
   constexpr int64_t kMsMin = 50, kMsMax = 600'000, kNsPerMs = 1'000'000;
   constexpr size_t kAcknowledgeMax = 15;
+  constexpr int kReplicasMax = 100;
+  TS_RETURN_IF_ERROR(ReadTopicLog(table, config, options));
+  tickerplant::ReplicationOptions& replication = options.replication;
+  TS_RETURN_IF_ERROR(table.Read("advertise", &replication.advertise));
   if (!root.Has("replication")) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const ConfigTable section, root.Table("replication"));
-  tickerplant::ReplicationOptions& replication = options.replication;
   TS_RETURN_IF_ERROR(section.Read("etcd", &replication.etcd));
-  if (replication.etcd.empty()) {
+  const bool has_topic = !replication.kafka.topic.empty();
+  if (replication.etcd.empty() && !has_topic) {
     return section.ErrorAt("etcd", "expected URLs such as \"http://127.0.0.1:2379\"");
+  }
+  if (!replication.etcd.empty() && has_topic) {
+    return section.ErrorAt("etcd",
+                           "the log is in Kafka, where the leader is elected, too: remove "
+                           "etcd or log");
+  }
+  if (has_topic) {
+    TS_RETURN_IF_ERROR(section.Read("kafka_settings", &replication.kafka.kafka.settings));
+    TS_RETURN_IF_ERROR(
+        section.Read("kafka_replicas", &replication.kafka.replication, -1, kReplicasMax));
+    if (replication.kafka.replication == 0) {
+      return section.ErrorAt("kafka_replicas", "expected -1, or 1 and more");
+    }
   }
   TS_RETURN_IF_ERROR(section.Read("cluster", &replication.cluster));
   TS_RETURN_IF_ERROR(section.Read("first_leader", &replication.first_leader));
@@ -91,14 +140,14 @@ absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
   TS_RETURN_IF_ERROR(section.Read("standby_timeout_ms", &timeout_ms, kMsMin, kMsMax));
   replication.lease_ns = lease_ms * kNsPerMs;
   replication.standby_timeout_ns = timeout_ms * kNsPerMs;
-  return table.Read("advertise", &replication.advertise);
+  return absl::OkStatus();
 }
 
 absl::Status ReadTickerplant(const ConfigTable& root, const ConfigTable& table, StackConfig& config,
                              TickerplantMainOptions& options) {
   options.schemas = config.schemas;
   TS_RETURN_IF_ERROR(ReadShared(table, config, options));
-  TS_RETURN_IF_ERROR(ReadReplication(root, table, options));
+  TS_RETURN_IF_ERROR(ReadReplication(root, table, config, options));
   return table.ReadDuration("roll_offset", &options.roll_offset_ns);
 }
 
@@ -117,8 +166,9 @@ absl::Status ReadStandby(const ConfigTable& root, const ConfigTable& table, Stac
                          StandbyOptions& options) {
   options.log_name = options.name;
   TS_RETURN_IF_ERROR(ReadTickerplant(root, table, config, options));
-  if (options.replication.etcd.empty()) {
-    return root.ErrorAt("standby", "needs a section [replication], found none");
+  if (!options.replication.is_member()) {
+    return root.ErrorAt("standby",
+                        "needs a section [replication] or `log` of [tickerplant], found none");
   }
   if (!IsLogNameTaken(config, options.log_name)) return absl::OkStatus();
   return table.ErrorAt(
@@ -231,8 +281,9 @@ std::function<void()> AddStandbyFlags(CLI::App& command, StackConfig& config,
   AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
   // CLI11 calls the returned function after it has read all flags.
   return [&options] {
-    if (options.replication.etcd.empty()) {
-      throw CLI::ValidationError("--config", "needs a file with a section [replication]");
+    if (!options.replication.is_member()) {
+      throw CLI::ValidationError(
+          "--config", "needs a file with a section [replication], or with `log` in [tickerplant]");
     }
   };
 }
@@ -246,7 +297,7 @@ void ResolveAdvertise(const AddressOf& /*address_of*/, TickerplantMainOptions& o
 void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& options, Flags& flags) {
   flags.insert(flags.end(), {"--data", config.data});
   const tickerplant::ReplicationOptions& replication = options.replication;
-  if (!replication.etcd.empty()) {
+  if (replication.is_member()) {
     flags.insert(flags.end(), {"--advertise", replication.advertise});
   }
   if (config.date) flags.insert(flags.end(), {"--date", *config.date});

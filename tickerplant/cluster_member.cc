@@ -8,22 +8,14 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "tickerplant/tickerplant_service.h"
 #include "wire/address.h"
-#include "wire/codec.h"
 
 namespace tickstack::tickerplant {
 
-using namespace std::chrono_literals;
-
-namespace {
-
-constexpr auto kRefusalSentMax = 100ms;
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<ClusterMember>> ClusterMember::Start(
     wire::EventLoop& loop, std::string name, ReplicationOptions options, StandbyLogOptions log,
-    ElectionStore* store, std::function<void(const Leadership&)> on_elected,
+    ElectionStore* store, std::function<void()> on_elected,
     std::function<void(absl::Status)> on_end) {
   TS_RETURN_IF_ERROR(CheckMemberName(name));
   std::unique_ptr<ClusterMember> member(new ClusterMember(
@@ -38,7 +30,7 @@ absl::StatusOr<std::unique_ptr<ClusterMember>> ClusterMember::Start(
 }
 
 ClusterMember::ClusterMember(wire::EventLoop& loop, std::string name, ReplicationOptions options,
-                             std::function<void(const Leadership&)> on_elected,
+                             std::function<void()> on_elected,
                              std::function<void(absl::Status)> on_end)
     : loop_(loop),
       name_(std::move(name)),
@@ -87,9 +79,9 @@ void ClusterMember::OnElected(const Leadership& leadership) {
   leads_ = true;
   leadership_ = leadership;
   standby_->Stop();
-  log_->NoteLeads();
+  log_->NoteComplete();
   opened_ = log_->Release();
-  on_elected_(leadership);
+  on_elected_();
 }
 
 void ClusterMember::OnLeader(const Leadership& leadership) {
@@ -103,6 +95,15 @@ void ClusterMember::OnLeader(const Leadership& leadership) {
     return;
   }
   standby_->Follow(*address, leadership.epoch);
+}
+
+void ClusterMember::Lead(TickerplantService& service) {
+  MemberNames in_sync = leadership_->in_sync;
+  in_sync.erase(name_);
+  service.Lead({name_, leadership_->epoch, options_.acknowledge, options_.standby_timeout_ns,
+                std::move(in_sync), predecessor_},
+               election_.get());
+  may_outlast_ = [&service] { return service.standbys()->has_everybody(); };
 }
 
 void ClusterMember::OnLost(const absl::Status& why) { on_end_(why); }
@@ -128,17 +129,6 @@ std::string ClusterMember::Refusal() const {
   if (!leadership_ || leadership_->leader.empty()) return "standby: there is no leader";
   if (leads_ || leadership_->leader == name_) return "standby: this tickerplant takes over";
   return fmt::format("standby: {} leads", leadership_->address);
-}
-
-void ClusterMember::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  const bool is_sync = message.kind == wire::MessageKind::kSync;
-  const absl::StatusOr<Value> request = wire::Decode(message.body);
-  if (is_sync && request.ok() && AsksForReplica(*request)) {
-    return connection.Reply(connection.TakeTicket(), Stats());
-  }
-  const bool is_query = request.ok() && request->is_string();
-  if (is_sync && is_query) connection.ReplyError(connection.TakeTicket(), Refusal());
-  connection.CloseWhenSent(kRefusalSentMax);
 }
 
 Value ClusterMember::Stats() const {

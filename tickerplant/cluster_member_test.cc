@@ -46,7 +46,7 @@ class ClusterMemberTest : public wire::TplogTest {
     bool elected = false;
     absl::StatusOr<std::unique_ptr<ClusterMember>> member = ClusterMember::Start(
         simulation_.loop(), "a", options, {.directory = directory_}, &store_,
-        [&](const Leadership&) { elected = true; }, [](const absl::Status&) {});
+        [&] { elected = true; }, [](const absl::Status&) {});
     EXPECT_TRUE(member.ok()) << member.status();
     simulation_.RunUntil([&] { return elected; }, 5s);
     return elected;

@@ -9,13 +9,12 @@
 #include "wire/codec.h"
 #include "wire/ipc.h"
 #include "wire/protocol.h"
+#include "wire/whole_message.h"
 
 namespace tickstack::tickerplant {
 
 namespace protocol = wire::protocol;
 namespace {
-
-constexpr size_t kVectorHeadBytes = 6;  // Type, attribute, count.
 
 absl::Status WrongForm(std::string_view verb) {
   return InvalidArgument("{}: a message of another form, perhaps of another version", verb);
@@ -57,20 +56,27 @@ absl::StatusOr<ByteBuffer> EncodeReplicaBlock(uint64_t epoch, ReplicaPlace at,
       {Value::Symbol(protocol::kReplicaBlock), Long(epoch), Value::Date(at.date), Long(at.seq),
        Value::Timestamp(block.time_ns), Value::Symbol(block.feed),
        Value::Symbols(std::move(tables)), Longs(rows), Long(block.messages), Long(crc)});
-  ByteBuffer message;
-  message.reserve(wire::kHeaderBytes + 256 + bytes);
-  message.Extend(wire::kHeaderBytes);
-  wire::Encode(head, message);
-  // The bytes are one more item of the list, appended without making a value of them first.
-  const auto items = static_cast<int32_t>(head.items().size()) + 1;
-  std::memcpy(message.data() + wire::kHeaderBytes + kVectorHeadBytes - sizeof(items), &items,
-              sizeof(items));
-  message.AppendLittle(static_cast<uint8_t>(Type::kByte));
-  message.AppendLittle(uint8_t{0});
-  message.AppendLittle(static_cast<int32_t>(bytes));
-  for (const std::span<const std::byte> segment : block.segments) message.Append(segment);
-  wire::WriteHeader(message.data(), wire::MessageKind::kAsync, message.size());
-  return message;
+  return wire::EncodeWithBytes(wire::MessageKind::kAsync, head, block.segments);
+}
+
+absl::StatusOr<ByteBuffer> EncodeLoggedBlock(uint64_t epoch, int32_t date,
+                                             const wire::TplogBlocks& blocks,
+                                             const wire::IndexBlock& block) {
+  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, blocks.BytesOf(block));
+  const wire::IndexDictionary& names = blocks.names();
+  std::vector<wire::TplogBlock::Rows> rows;
+  for (const wire::IndexRows& each : block.rows) {
+    rows.push_back({names.tables.NameOf(each.table), each.rows});
+  }
+  const std::span<const std::byte> segment = bytes;
+  const std::string_view feed =
+      block.source == wire::kSourceNone ? std::string_view() : names.feeds.NameOf(block.source);
+  return EncodeReplicaBlock(epoch, {date, block.first_seq},
+                            {.segments = {&segment, 1},
+                             .messages = block.messages,
+                             .time_ns = block.time_ns,
+                             .feed = feed,
+                             .rows = rows});
 }
 
 absl::StatusOr<ReplicaBlock> ParseReplicaBlock(const Value& message) {

@@ -61,6 +61,11 @@ struct ReplicaBlock {
 inline constexpr size_t kReplicaBlockBytesMax = size_t{1} << 30;
 absl::StatusOr<ByteBuffer> EncodeReplicaBlock(uint64_t epoch, ReplicaPlace at,
                                               const wire::TplogBlock& block);
+// Returns the message of a block of a log, which `blocks` has returned. Errors: those of BytesOf
+// and of EncodeReplicaBlock. Cost: reads the block.
+absl::StatusOr<ByteBuffer> EncodeLoggedBlock(uint64_t epoch, int32_t date,
+                                             const wire::TplogBlocks& blocks,
+                                             const wire::IndexBlock& block);
 // Parses a block; `message` must outlive it. kInvalidArgument unless it has the form above;
 // kDataLoss if its bytes do not match the checksum or are not `messages` whole values.
 absl::StatusOr<ReplicaBlock> ParseReplicaBlock(const Value& message);

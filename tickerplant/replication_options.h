@@ -7,13 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "kafka/kafka_options.h"
+
 namespace tickstack::tickerplant {
 
-// `[replication]`.
+// `[replication]`, and `log` of a tickerplant.
 struct ReplicationOptions {
-  std::vector<std::string> etcd;  // URLs of etcd's members; empty: no replication.
+  std::vector<std::string>
+      etcd;  // URLs of etcd's members; empty: no standbys that are sent blocks.
+  kafka::KafkaTopicOptions kafka;  // The log; without a topic: it is in files alone.
+  bool is_member() const { return !etcd.empty() || !kafka.topic.empty(); }
   std::string cluster = "stack";  // The entry is the key /tickstack/CLUSTER/leadership.
-  // The member that leads while the cluster has no entry yet; empty: none.
+  // The member that leads while the cluster has no entry yet; empty: none. With a topic: while it
+  // is empty; empty: any whose log is empty, too.
   std::string first_leader;
   std::string advertise;   // The address at which the others reach this one.
   size_t acknowledge = 0;  // Standbys that must have a row before it is logged.

@@ -85,11 +85,11 @@ class StandbyLog {
   // Records that the leader, which may be this member, has logged everything up to `place`. What
   // this log has of that is not cut off any more. Errors: those of writing a file.
   absl::Status NoteLogged(ReplicaPlace place);
-  // Records that this member leads: the others copy its log.
-  void NoteLeads() { ClearMayLackRows(); }
+  // Records that the log lacks no rows: this member leads, or a topic has told it of all.
+  void NoteComplete() { ClearMayLackRows(); }
   // True if the log may lack rows that a leader has logged, also before a restart: there was no
   // log, it ends before a place of NoteLogged, or a power cut or a failed sync may have taken its
-  // end. False once it has everything up to a place of NoteLogged, or after NoteLeads.
+  // end. False once it has everything up to a place of NoteLogged, or after NoteComplete.
   bool may_lack_rows() const { return may_lack_rows_; }
   std::string may_lack_rows_path() const;
 

@@ -178,7 +178,7 @@ TEST_F(StandbyLogTest, DoesNotCutWhatItLoggedAsTheLeader) {
     for (int i = 0; i < 3; ++i) {
       ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, i)).ok());
     }
-    standby->NoteLeads();
+    standby->NoteComplete();
     const OpenedLog opened = standby->Release();
     EXPECT_EQ(opened.date, kDay);
     ASSERT_TRUE(standby->NoteLogged({kNullInt, 3}).ok());  // It does not serve clients yet.

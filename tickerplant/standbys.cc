@@ -358,22 +358,8 @@ absl::StatusOr<bool> Standbys::FeedBlock(Member& member) {
          std::make_shared<const ByteBuffer>(EncodeNextDay({options_.epoch, date, next})));
     return true;
   }
-  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, member.blocks->BytesOf(*block));
-  const wire::IndexDictionary& names = member.blocks->names();
-  std::vector<wire::TplogBlock::Rows> rows;
-  for (const wire::IndexRows& each : block->rows) {
-    rows.push_back({names.tables.NameOf(each.table), each.rows});
-  }
-  const std::span<const std::byte> segment = bytes;
-  const std::string_view feed =
-      block->source == wire::kSourceNone ? std::string_view() : names.feeds.NameOf(block->source);
   TS_ASSIGN_OR_RETURN(ByteBuffer message,
-                      EncodeReplicaBlock(options_.epoch, {date, block->first_seq},
-                                         {.segments = {&segment, 1},
-                                          .messages = block->messages,
-                                          .time_ns = block->time_ns,
-                                          .feed = feed,
-                                          .rows = rows}));
+                      EncodeLoggedBlock(options_.epoch, date, *member.blocks, *block));
   Send(member, {date, block->end_seq()}, std::make_shared<const ByteBuffer>(std::move(message)));
   return true;
 }
@@ -504,6 +490,35 @@ std::vector<Standbys::Status> Standbys::Statuses() const {
     if (Find(name) == nullptr) all.push_back({name, "", "lost", {}, end.seq});
   }
   return all;
+}
+
+void Standbys::AddStats(SymbolVector& keys, std::vector<Value>& stats) const {
+  SymbolVector names, hosts, states, in_sync;
+  std::vector<int32_t> dates;
+  std::vector<int64_t> messages, behind;
+  for (const Status& each : Statuses()) {
+    names.push_back(each.name);
+    hosts.push_back(each.peer);
+    states.push_back(each.state);
+    dates.push_back(each.acked.date == 0 ? kNullInt : each.acked.date);
+    messages.push_back(static_cast<int64_t>(each.acked.seq));
+    behind.push_back(static_cast<int64_t>(each.behind_messages));
+  }
+  for (const std::string& name : in_sync_) in_sync.push_back(name);
+  std::vector<Value> columns;
+  columns.push_back(Value::Symbols(std::move(names)));
+  columns.push_back(Value::Symbols(std::move(hosts)));
+  columns.push_back(Value::Symbols(std::move(states)));
+  columns.push_back(Value::Vector(Type::kDate, std::span<const int32_t>(dates)));
+  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(messages)));
+  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(behind)));
+  keys.push_back("in_sync");
+  stats.push_back(Value::Long(static_cast<int64_t>(in_sync.size())));
+  keys.push_back("in_sync_names");
+  stats.push_back(Value::Symbols(std::move(in_sync)));
+  keys.push_back("standbys");
+  stats.push_back(Value::Table({"name", "host", "state", "date", "messages", "behind_messages"},
+                               std::move(columns)));
 }
 
 }  // namespace tickstack::tickerplant

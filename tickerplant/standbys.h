@@ -43,9 +43,9 @@
 #include "base/name_map.h"
 #include "base/time.h"
 #include "table/value.h"
-#include "tickerplant/commit_gate.h"
 #include "tickerplant/in_sync_set.h"
 #include "tickerplant/publisher.h"
+#include "tickerplant/replication.h"
 #include "tickerplant/replication_messages.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/tplog_blocks.h"
@@ -61,7 +61,7 @@ struct StandbysOptions {
   std::string predecessor = {};  // The leader that it replaced: it need not be waited for.
 };
 
-class Standbys final : public CommitGate {
+class Standbys final : public Replication {
  public:
   static constexpr size_t kWindowBytes = size_t{4} << 20;
   // Bytes of blocks in flight above which no more are offered.
@@ -102,12 +102,10 @@ class Standbys final : public CommitGate {
   void OnConnectionGone(uint64_t connection);
   // Feeds standbys that catch up, removes those that are silent, and updates the in-sync set. To be
   // called every few milliseconds.
-  void Tick();
+  void Tick() override;
 
-  // Offers the end of the day `date`, for the day `next`; the place {next, 0} follows it.
-  void OfferNextDay(int32_t date, int32_t next);
-
-  // CommitGate:
+  // Replication:
+  void OfferNextDay(int32_t date, int32_t next) override;
   absl::Status Offer(ReplicaPlace at, const wire::TplogBlock& block) override;
   bool HasRoom() const override {
     return in_flight_bytes_ <= kInFlightBytes && in_flight_.size() < kBlocksMax;
@@ -117,14 +115,16 @@ class Standbys final : public CommitGate {
 
   // True once the whole in-sync set has the log with which this leader began. Its last blocks may
   // be of a leader that never logged them, so until then no client may be told of any row.
-  bool is_settled();
+  bool is_settled() override;
   // True if the whole in-sync set is connected, and has answered within the timeout.
   bool has_everybody() const;
   // True if enough standbys are in sync to log rows.
-  bool has_enough() const;
+  bool has_enough() const override;
   const MemberNames& in_sync() const { return in_sync_; }
-  uint64_t epoch() const { return options_.epoch; }
-  size_t in_flight_bytes() const { return in_flight_bytes_; }
+  uint64_t epoch() const override { return options_.epoch; }
+  bool is_cut_off() const override { return false; }
+  void AddStats(SymbolVector& keys, std::vector<Value>& values) const override;
+  size_t in_flight_bytes() const override { return in_flight_bytes_; }
   size_t in_flight_blocks() const { return in_flight_.size(); }
 
   // The state of a standby.

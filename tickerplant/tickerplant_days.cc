@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kClosingTick{1};
 
 // Ends the day by request: immediately, or after the closers have published their final rows.
 absl::Status TickerplantService::EndDay() {
-  if (closers_.empty() && standbys_ == nullptr) return tickerplant_->EndDay();
+  if (closers_.empty() && replication_ == nullptr) return tickerplant_->EndDay();
   TS_RETURN_IF_ERROR(tickerplant_->MayEndDay());
   if (closers_.is_closing() || rolling_) return FailedPrecondition("day: it is ending already");
   if (closers_.empty()) {
@@ -97,7 +97,7 @@ void TickerplantService::EndWhenClosed() {
     CommitStaged();
     next.done(tickerplant_->EndDayTo(next.date));
   } else if (std::exchange(ends_by_hand_, false)) {
-    if (standbys_ != nullptr) return RollTo(tickerplant_->date() + 1);
+    if (replication_ != nullptr) return RollTo(tickerplant_->date() + 1);
     if (const absl::Status ended = tickerplant_->EndDay(); !ended.ok()) {
       LogError("day not ended error=\"{}\"", Message(ended));
     }
@@ -116,7 +116,7 @@ void TickerplantService::Roll() {
 }
 
 void TickerplantService::RollNow() {
-  if (standbys_ != nullptr) {
+  if (replication_ != nullptr) {
     if (serves_ && tickerplant_->IsRollDue()) RollTo(tickerplant_->NextDay());
     return;
   }

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
+#include "kafka/kafka_topic.h"
 #include "serve/process_status.h"
 #include "tickerplant/cluster_member.h"
 #include "tickerplant/day_clock.h"
@@ -24,6 +25,7 @@
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_metrics.h"
 #include "tickerplant/tickerplant_service.h"
+#include "tickerplant/topic_member.h"
 #include "tickerplant/upstream.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
@@ -146,7 +148,7 @@ wire::ServerOptions ServerOptionsOf(const TickerplantMainOptions& options) {
 }
 
 serve::ProcessStatus StandbyStatusOf(const TickerplantMainOptions& options,
-                                     const ClusterMember& member) {
+                                     const ClusterRole& member) {
   return serve::ProcessStatus({.role = "standby",
                                .name = options.name,
                                .metrics = StandbyMetrics(),
@@ -157,13 +159,14 @@ serve::ProcessStatus StandbyStatusOf(const TickerplantMainOptions& options,
 }
 
 // A standby that owes the largest messages is no slow reader.
-absl::Status CheckQueue(const TickerplantMainOptions& options) {
-  const size_t largest_block = options.max_message_bytes + CommitGate::kBlockBytes;
-  const size_t needed = largest_block + Standbys::kInFlightBytes + Standbys::kWindowBytes + kMiB;
+absl::Status CheckSizes(const TickerplantMainOptions& options) {
   if (options.max_message_bytes > kReplicaBlockBytesMax / 2) {
     return InvalidArgument("max_message_bytes {}: with standbys at most {}",
                            options.max_message_bytes, kReplicaBlockBytesMax / 2);
   }
+  if (options.replication.etcd.empty()) return absl::OkStatus();
+  const size_t largest_block = options.max_message_bytes + CommitGate::kBlockBytes;
+  const size_t needed = largest_block + Standbys::kInFlightBytes + Standbys::kWindowBytes + kMiB;
   if (options.max_queue_bytes < needed) {
     return InvalidArgument(
         "max_queue_bytes {}: with standbys at least {}, for the largest message and what is in "
@@ -173,35 +176,66 @@ absl::Status CheckQueue(const TickerplantMainOptions& options) {
   return absl::OkStatus();
 }
 
+std::string NameOfCluster(const ReplicationOptions& replication) {
+  return replication.etcd.empty() ? "kafka:" + replication.kafka.topic : replication.cluster;
+}
+
+// What makes a member of a cluster.
+struct Membership {
+  std::unique_ptr<EtcdStore> store;  // nullptr: its log is in a topic.
+  std::unique_ptr<ClusterRole> role;
+};
+
+absl::StatusOr<Membership> JoinCluster(wire::EventLoop& loop, const TickerplantMainOptions& options,
+                                       StandbyLogOptions log, std::function<void()> on_elected,
+                                       std::function<void(absl::Status)> on_end) {
+  const ReplicationOptions& replication = options.replication;
+  Membership made;
+  if (!replication.kafka.topic.empty()) {
+    TopicMemberOptions member{options.name, replication.advertise, replication.lease_ns,
+                              replication.first_leader, log.shard};
+    TS_ASSIGN_OR_RETURN(made.role, TopicMember::Start(
+                                       loop, std::move(member), std::move(log),
+                                       [&](kafka::RecordTopic::Events events) {
+                                         return kafka::KafkaTopic::Open(loop, replication.kafka,
+                                                                        std::move(events));
+                                       },
+                                       std::move(on_elected), std::move(on_end)));
+    return made;
+  }
+  TS_ASSIGN_OR_RETURN(
+      made.store,
+      EtcdStore::Open(
+          loop, {replication.etcd, fmt::format("/tickstack/{}/leadership", replication.cluster),
+                 std::chrono::milliseconds(replication.lease_ns / 4'000'000)}));
+  TS_ASSIGN_OR_RETURN(
+      made.role, ClusterMember::Start(loop, options.name, replication, std::move(log),
+                                      made.store.get(), std::move(on_elected), std::move(on_end)));
+  return made;
+}
+
 // Runs a member of a cluster: a standby until it is elected, then the leader. Returns the exit
 // code: 1 also if it leads no longer, so that the supervisor starts it again, as a standby.
 absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
-  TS_RETURN_IF_ERROR(CheckQueue(options));
+  TS_RETURN_IF_ERROR(CheckSizes(options));
   const Clock& clock = SystemClock::Instance();
   TickerplantOptions plant = PlantOptions(options);
   TS_ASSIGN_OR_RETURN(const DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
   TS_RETURN_IF_ERROR(CheckShards(options, day, &clock, plant));
   wire::EventLoop loop;
-  bool stop = false;
+  bool stop = false, elected = false;
   absl::Status failure;
   const auto end = [&](absl::Status why) {
     if (failure.ok()) failure = std::move(why);
     stop = true;
   };
-  const ReplicationOptions& replication = options.replication;
   TS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<EtcdStore> store,
-      EtcdStore::Open(
-          loop, {replication.etcd, fmt::format("/tickstack/{}/leadership", replication.cluster),
-                 std::chrono::milliseconds(replication.lease_ns / 4'000'000)}));
-  std::optional<Leadership> elected;
-  TS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<ClusterMember> member,
-      ClusterMember::Start(
-          loop, options.name, replication,
-          {plant.log_directory, plant.log_name, plant.log, IdOf(plant)}, store.get(),
-          [&](const Leadership& leadership) { elected = leadership; }, end));
+      const Membership membership,
+      JoinCluster(
+          loop, options, {plant.log_directory, plant.log_name, plant.log, IdOf(plant)},
+          [&] { elected = true; }, end));
+  ClusterRole* const member = membership.role.get();
   // The member has the log's lock now, and appends rows before it is elected.
   TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, &clock));
   TS_ASSIGN_OR_RETURN(const bool has_rows, HasRows(log));
@@ -220,8 +254,8 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
     wire::ServerOptions server_options = ServerOptionsOf(options);
     server_options.http_options.status = &status;
     TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                        wire::Listen(loop, options.listener, server_options, member.get()));
-    LogInfo("standby up port={} cluster={}", server->port(), replication.cluster);
+                        wire::Listen(loop, options.listener, server_options, member));
+    LogInfo("standby up port={} cluster={}", server->port(), NameOfCluster(options.replication));
     loop.RunUntil([&] { return stop || elected; }, options.busy_poll);
   }
   if (stop) {
@@ -238,14 +272,9 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
     return tickerplant.status();
   }
   TickerplantService service(loop, *std::move(tickerplant), BatchClockOf(options), end);
-  MemberNames in_sync = elected->in_sync;
-  in_sync.erase(options.name);
-  service.Lead({options.name, elected->epoch, replication.acknowledge,
-                replication.standby_timeout_ns, in_sync, member->predecessor()},
-               &member->in_sync_set());
+  member->Lead(service);
   wire::Timer note_timer(loop);
   note_timer.Every(kNoteLogged, [&] { member->NoteLogged(service.logged()); });
-  member->set_may_outlast([&service] { return service.standbys()->has_everybody(); });
   service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
   serve::ProcessStatus status = StatusOf(options, service);
   wire::ServerOptions server_options = ServerOptionsOf(options);
@@ -254,7 +283,7 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
                       wire::Listen(loop, of_leader, server_options, &service));
   LogInfo("tickerplant up port={} batch_ms={} date={} tables={} fsync={} epoch={}", server->port(),
           options.batch_ms, FormatDate(service.tickerplant().date()), options.schemas.size(),
-          static_cast<int>(options.fsync), elected->epoch);
+          static_cast<int>(options.fsync), service.epoch());
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   member->NoteLogged(service.logged());
   TS_RETURN_IF_ERROR(failure);
@@ -271,7 +300,7 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
 // Returns the exit code.
 absl::StatusOr<int> Run(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckTimes(options));
-  if (!options.replication.etcd.empty()) return RunMember(std::move(options));
+  if (options.replication.is_member()) return RunMember(std::move(options));
   const Clock& clock = SystemClock::Instance();
   TickerplantOptions plant = PlantOptions(options);
   UpstreamOptions upstream;

@@ -168,7 +168,9 @@ void AddUpstream(const serve::StatusFacts& facts, const serve::HealthLimits& lim
 void AddStandbys(const serve::StatusFacts& facts, serve::Reasons& reasons) {
   if (facts.Find(kReplica) == nullptr) return;
   if (facts.NumberOr0(kReplica, "settled") == 0) {
-    reasons.push_back("takes over, and waits for the standbys in sync");
+    reasons.push_back("takes over, and waits until its log is replicated");
+  } else if (const std::string error = facts.Text(kReplica, "error"); !error.empty()) {
+    reasons.push_back(fmt::format("feeds are paused: {}", error));
   } else if (facts.NumberOr0(kReplica, "enough") == 0) {
     reasons.push_back(
         fmt::format("feeds are paused: {:.0f} standbys are in sync, fewer than must "

@@ -61,7 +61,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       retry_timer_(loop),
       closing_timer_(loop),
       alive_timer_(loop),
-      standbys_timer_(loop) {
+      replication_timer_(loop) {
   if (batches_.interval_ns() > 0) {
     const int64_t now_ns = clock_.NowNs();
     batch_timer_.Every(
@@ -104,7 +104,7 @@ void TickerplantService::Take(Connection& connection, const wire::ReceivedMessag
       standbys_->HasConnection(connection.id()) && message.kind == MessageKind::kAsync) {
     return TakeAcknowledgement(connection, message);
   }
-  if (standbys_ != nullptr && RefuseUnsettled(connection, message, name)) return;
+  if (replication_ != nullptr && RefuseUnsettled(connection, message, name)) return;
   const bool waits = rolling_ ? !name || !Verbs::IsWithoutRows(*name)
                               : closers_.is_closing() && WaitsForNextDay(connection, name);
   if (waits) return HoldForNextDay(connection, message);
@@ -234,13 +234,13 @@ void TickerplantService::OnDrained(Connection& connection) {
   if (tickerplant_->has_staged()) {
     if (stager_ == connection.id()) {
       // Clients that only query are still answered.
-      if (standbys_ == nullptr || disk_full_) {
+      if (replication_ == nullptr || disk_full_) {
         RetryLater(&connection);
       } else {
         HoldForStandbys(connection);
       }
     }
-    if (standbys_ == nullptr) return;
+    if (replication_ == nullptr) return;
   }
   AnswerWaiting();
 }
@@ -306,7 +306,7 @@ void TickerplantService::RetryLater(Connection* feed) {
   paused_.push_back(feed->weak_from_this());
   retry_timer_.Every(kRetryPause, [this] {
     CommitStaged();
-    if (standbys_ != nullptr ? disk_full_ : tickerplant_->has_staged()) return;
+    if (replication_ != nullptr ? disk_full_ : tickerplant_->has_staged()) return;
     retry_timer_.Cancel();
     AnswerWaiting();
     for (const std::weak_ptr<Connection>& weak : std::exchange(paused_, {})) {
@@ -329,6 +329,7 @@ void TickerplantService::SayAliveTo(Connection& connection) {
 }
 
 void TickerplantService::SayAlive() {
+  if (replication_ != nullptr && replication_->is_cut_off()) return;
   std::erase_if(told_alive_, [](const std::weak_ptr<Connection>& told) {
     const std::shared_ptr<Connection> connection = told.lock();
     return connection == nullptr || !connection->is_open();
@@ -484,7 +485,7 @@ ConnectionOutlet& TickerplantService::OutletOf(Connection& connection) {
 }
 
 absl::Status TickerplantService::MayHandOver() {
-  if (standbys_ != nullptr) {
+  if (replication_ != nullptr) {
     return absl::FailedPreconditionError("it leads standbys: stop it, and one of them leads");
   }
   if (failed_) return absl::FailedPreconditionError("the log has failed");
@@ -504,7 +505,7 @@ absl::Status TickerplantService::Close() {
   retry_timer_.Cancel();
   closing_timer_.Cancel();
   alive_timer_.Cancel();
-  standbys_timer_.Cancel();
+  replication_timer_.Cancel();
   CommitStaged();
   return tickerplant_->Close();
 }

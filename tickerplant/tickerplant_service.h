@@ -28,6 +28,7 @@
 #include "tickerplant/feed_windows.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
+#include "tickerplant/replication.h"
 #include "tickerplant/standbys.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/upstream.h"
@@ -51,8 +52,14 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   // leader's log is settled (standbys.h), all clients but standbys are refused. `in_sync` must
   // outlive this.
   void Lead(StandbysOptions options, InSyncSet* in_sync);
+  // As above, with another kind of replication, whose progress is to be told.
+  void Lead(std::unique_ptr<Replication> replication);
+  // To be called when rows may be logged that could not be logged before.
+  void OnReplicationProgress();
+  // The leader's number; 0: the log is not replicated.
+  uint64_t epoch() const { return replication_ == nullptr ? 0 : replication_->epoch(); }
   // nullptr: it leads no standbys.
-  const Standbys* standbys() const { return standbys_.get(); }
+  const Standbys* standbys() const { return standbys_; }
   // Up to where this leader has logged rows; the date is null until it serves clients.
   ReplicaPlace logged() const {
     return {serves_ ? tickerplant_->date() : kNullInt, tickerplant_->logged_seq()};
@@ -124,7 +131,6 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   void RetryLater(wire::Connection* feed);
   void SayAliveTo(wire::Connection& connection);
   void SayAlive();
-  void OnStandbysProgress();
   void HoldForStandbys(wire::Connection& connection);
   bool MustWaitForStandbys() const;
   void TakeAcknowledgement(wire::Connection& connection, const wire::ReceivedMessage& message);
@@ -200,9 +206,10 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
   // Requests of subscribers that are behind, by connection.
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
-  std::unique_ptr<Standbys> standbys_;
-  bool serves_ = false;  // With standbys: clients are not refused any more.
-  wire::Timer standbys_timer_;
+  std::unique_ptr<Replication> replication_;  // nullptr: the log is here alone.
+  Standbys* standbys_ = nullptr;  // replication_, if it is of this kind.
+  bool serves_ = false;  // With replication: clients are not refused any more.
+  wire::Timer replication_timer_;
   // Connections that are not read because too much waits for standbys.
   std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;
   // The day that begins when the standbys have begun it. Rows wait for it meanwhile.

@@ -1,4 +1,4 @@
-// The part of the service that leads standbys (standbys.h).
+// The part of the service whose log is replicated (replication.h).
 
 #include <chrono>
 #include <utility>
@@ -24,12 +24,18 @@ constexpr int64_t kRollPauseNs = kNsPerSecond;  // After a failed end of a day.
 }  // namespace
 
 void TickerplantService::Lead(StandbysOptions options, InSyncSet* in_sync) {
-  standbys_ = std::make_unique<Standbys>(std::move(options), tickerplant_.get(), in_sync, &clock_,
-                                         [this] { OnStandbysProgress(); });
-  tickerplant_->set_gate(standbys_.get());
-  standbys_timer_.Every(kStandbysTick, [this] {
-    standbys_->Tick();
-    OnStandbysProgress();
+  auto standbys = std::make_unique<Standbys>(std::move(options), tickerplant_.get(), in_sync,
+                                             &clock_, [this] { OnReplicationProgress(); });
+  standbys_ = standbys.get();
+  Lead(std::move(standbys));
+}
+
+void TickerplantService::Lead(std::unique_ptr<Replication> replication) {
+  replication_ = std::move(replication);
+  tickerplant_->set_gate(replication_.get());
+  replication_timer_.Every(kStandbysTick, [this] {
+    replication_->Tick();
+    OnReplicationProgress();
   });
   BeginToServe();  // It may need nobody.
 }
@@ -59,7 +65,7 @@ bool TickerplantService::RefuseUnsettled(wire::Connection& connection,
   return true;
 }
 
-void TickerplantService::OnStandbysProgress() {
+void TickerplantService::OnReplicationProgress() {
   if (failed_) return;
   if (tickerplant_->has_staged()) {
     CommitStaged();
@@ -74,7 +80,7 @@ void TickerplantService::OnStandbysProgress() {
 // A new leader serves clients once its log is settled, and not in a day that has passed: the
 // members may have been down at its end.
 void TickerplantService::BeginToServe() {
-  if (!standbys_->is_settled() || rolling_) return;
+  if (!replication_->is_settled() || rolling_) return;
   if (tickerplant_->IsRollDue()) return RollTo(tickerplant_->NextDay());
   serves_ = true;
   LogInfo("leader serves clients date={} seq={}", FormatDate(tickerplant_->date()),
@@ -95,15 +101,15 @@ void TickerplantService::TakeAcknowledgement(wire::Connection& connection,
 }
 
 bool TickerplantService::MustWaitForStandbys() const {
-  return !standbys_->has_enough() || !standbys_->HasRoom();
+  return !replication_->has_enough() || !replication_->HasRoom();
 }
 
 // Does not read a feed whose rows wait for standbys, if too many do.
 void TickerplantService::HoldForStandbys(wire::Connection& connection) {
   if (!MustWaitForStandbys()) return;
-  if (!standbys_->has_enough()) {
+  if (!replication_->has_enough()) {
     static LogLimit limit(10 * kNsPerSecond);
-    if (limit.Pass()) LogWarn("too few standbys in sync, feeds are paused");
+    if (limit.Pass()) LogWarn("log cannot be replicated, feeds are paused");
   }
   connection.PauseReading();
   held_for_standbys_.push_back(connection.weak_from_this());
@@ -128,58 +134,39 @@ void TickerplantService::RollWhenAcknowledged() {
   if (clock_.MonotonicNs() < rolling_->again_ns) return;
   const ReplicaPlace next{rolling_->next, 0};
   if (!rolling_->is_offered) {
-    standbys_->OfferNextDay(tickerplant_->date(), rolling_->next);
+    replication_->OfferNextDay(tickerplant_->date(), rolling_->next);
     rolling_->is_offered = true;
   }
-  if (!standbys_->IsAcknowledged(next)) return;
+  if (!replication_->IsAcknowledged(next)) return;
   if (const absl::Status ended = tickerplant_->EndDayTo(rolling_->next); !ended.ok()) {
     static LogLimit limit(60 * kNsPerSecond);
     if (limit.Pass()) LogError("day not ended, trying again error=\"{}\"", Message(ended));
     rolling_->again_ns = clock_.MonotonicNs() + kRollPauseNs;
     return;
   }
-  standbys_->OnLogged(next);
+  replication_->OnLogged(next);
   rolling_.reset();
   TakeHeldForNextDay();
 }
 
 absl::StatusOr<Value> TickerplantService::ReplicaStats() const {
-  if (standbys_ == nullptr) return absl::NotFoundError("replica: this tickerplant has no standbys");
-  SymbolVector keys, names, hosts, states, in_sync;
-  std::vector<Value> values;
-  std::vector<int32_t> dates;
-  std::vector<int64_t> messages, behind;
-  for (const Standbys::Status& each : standbys_->Statuses()) {
-    names.push_back(each.name);
-    hosts.push_back(each.peer);
-    states.push_back(each.state);
-    dates.push_back(each.acked.date == 0 ? kNullInt : each.acked.date);
-    messages.push_back(static_cast<int64_t>(each.acked.seq));
-    behind.push_back(static_cast<int64_t>(each.behind_messages));
+  if (replication_ == nullptr) {
+    return absl::NotFoundError("replica: this tickerplant has no standbys");
   }
-  for (const std::string& name : standbys_->in_sync()) in_sync.push_back(name);
+  SymbolVector keys;
+  std::vector<Value> values;
   const auto add = [&](std::string_view key, Value value) {
     keys.push_back(key);
     values.push_back(std::move(value));
   };
   add("role", Value::Symbol("leader"));
-  add("epoch", Value::Long(static_cast<int64_t>(standbys_->epoch())));
+  add("epoch", Value::Long(static_cast<int64_t>(replication_->epoch())));
   add("settled", Value::Long(serves_ ? 1 : 0));
-  add("enough", Value::Long(standbys_->has_enough() ? 1 : 0));
-  add("in_sync", Value::Long(static_cast<int64_t>(in_sync.size())));
-  add("in_flight_bytes", Value::Long(static_cast<int64_t>(standbys_->in_flight_bytes())));
+  add("enough", Value::Long(replication_->has_enough() ? 1 : 0));
+  add("in_flight_bytes", Value::Long(static_cast<int64_t>(replication_->in_flight_bytes())));
   add("date", Value::Date(tickerplant_->date()));
   add("messages", Value::Long(static_cast<int64_t>(tickerplant_->logged_seq())));
-  add("in_sync_names", Value::Symbols(std::move(in_sync)));
-  std::vector<Value> columns;
-  columns.push_back(Value::Symbols(std::move(hosts)));
-  columns.push_back(Value::Symbols(std::move(states)));
-  columns.push_back(Value::Vector(Type::kDate, std::span<const int32_t>(dates)));
-  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(messages)));
-  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(behind)));
-  columns.insert(columns.begin(), Value::Symbols(std::move(names)));
-  add("standbys", Value::Table({"name", "host", "state", "date", "messages", "behind_messages"},
-                               std::move(columns)));
+  replication_->AddStats(keys, values);
   return Value::Dict(Value::Symbols(std::move(keys)), Value::List(std::move(values)));
 }
 

@@ -1,14 +1,12 @@
 #include "tickerplant/upstream_mark.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 
 #include "base/byte_buffer.h"
-#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "tickerplant/mark_file.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -27,10 +25,6 @@ template <typename Number>
 bool ParseNumber(std::string_view word, Number* out, int base = 10) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *out, base);
   return error == std::errc() && end == word.data() + word.size();
-}
-
-std::string ChecksumLine(std::string_view text) {
-  return fmt::format("crc32c {:08x}\n", Crc32c(AsBytes(text)));
 }
 
 std::string TextOf(const UpstreamMark& mark) {
@@ -87,14 +81,7 @@ absl::StatusOr<std::optional<UpstreamMark>> ReadUpstreamMark(const std::string& 
 }
 
 absl::Status WriteUpstreamMark(const std::string& log_path, const UpstreamMark& mark) {
-  const std::string path = UpstreamMarkPath(log_path), next = path + ".next";
-  {
-    TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(next));
-    TS_RETURN_IF_ERROR(file.Truncate(0));
-    TS_RETURN_IF_ERROR(file.WriteAt(0, AsBytes(TextOf(mark))));
-  }
-  if (std::rename(next.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  return ErrnoStatus(errno, fmt::format("rename {} to {}", next, path));
+  return ReplaceMarkFile(UpstreamMarkPath(log_path), TextOf(mark));
 }
 
 }  // namespace tickstack::tickerplant

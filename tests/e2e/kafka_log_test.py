@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Tickerplants whose log is a topic of a real Kafka: whichever member or broker dies, stops or is started again, no row
+is lost that a feed was told is logged, none is there twice, and the logs of all members have the same bytes.
+
+TICKSTACK_KILLS is the number of faults of the random test (default 10), TICKSTACK_SEED chooses them.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kafka_broker, kdb_ipc, stack  # noqa: E402
+from tests.support.standby_cluster import Feed, are_equal, numbers_of  # noqa: E402
+
+KILLS = int(os.environ.get("TICKSTACK_KILLS", "10"))
+SEED = int(os.environ.get("TICKSTACK_SEED", str(random.randrange(1 << 31))))
+DATE, NEXT = "2020.03.09", "2020.03.10"
+MEMBERS = ("tickerplant", "second", "third")
+
+STACK = """
+[tables]
+trade = "time n, sym s, price f, size j"
+[tickerplant]
+batch_ms = 5
+log = "kafka:{brokers}/{topic}"
+"""
+STANDBYS = """
+[[standby]]
+name = "second"
+port = 5031
+batch_ms = 5
+[[standby]]
+name = "third"
+port = 5032
+batch_ms = 5
+"""
+
+
+class KafkaLogTest(stack.StackTest):
+    def setUp(self):
+        super().setUp()
+        if kafka_broker.jars() is None:
+            raise unittest.SkipTest("no TICKSTACK_KAFKA_JARS")
+        self.broker = kafka_broker.Broker(self.folder / "kafka").start()
+        self.addCleanup(self.broker.destroy)
+
+    def start(self, more=STANDBYS, topic="desk.log", name="stack"):
+        return self.start_stack(STACK.format(brokers=self.broker.address, topic=topic) + more, "--date", DATE, name=name)
+
+    @staticmethod
+    def replica(running, member):
+        """The member's `.u.replica[]`; an empty one while it does not answer."""
+        try:
+            with kdb_ipc.Connection(running.port(member), timeout=1.0) as connection:
+                return connection.call(".u.replica[]")
+        except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
+            return {"role": "", "epoch": 0, "error": b""}
+
+    def leader(self, running, members=MEMBERS):
+        """The member that leads with the highest epoch, or None."""
+        said = {member: self.replica(running, member) for member in members}
+        leaders = [member for member in members if said[member]["role"] == "leader" and said[member]["settled"]]
+        return max(leaders, key=lambda member: said[member]["epoch"]) if leaders else None
+
+    def wait_for_leader(self, running, members=MEMBERS):
+        stack.wait_until(lambda: self.leader(running, members) is not None, 60, "a leader")
+        return self.leader(running, members)
+
+    def start_feed(self, running, members=MEMBERS):
+        feed = Feed(lambda: [("127.0.0.1", running.port(member)) for member in members])
+        feed.start()
+        self.addCleanup(feed.stop)
+        stack.wait_until(lambda: feed.accepted > 50 or feed.error, 60, "rows")
+        return feed
+
+    def log_path(self, running, member, date=DATE):
+        name = "sym" if member == "tickerplant" else member
+        return running.data / "tplog" / f"{name}{date}"
+
+    def check_logs(self, running, feed, date=DATE):
+        """All logs have the same bytes, with each accepted row once."""
+        feed.stop()
+        self.assertIsNone(feed.error)
+        self.wait_for_leader(running)
+        logs = [self.log_path(running, member, date) for member in MEMBERS]
+        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 30, "equal logs")
+        numbers = numbers_of(logs[1])
+        self.assertEqual(numbers, list(range(len(numbers))), "a row is missing or there twice")
+        self.assertGreaterEqual(len(numbers), feed.accepted)
+
+    def wait_for_rows(self, feed, what):
+        accepted = feed.accepted
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, what)
+
+    def test_a_killed_leader_is_replaced_without_a_loss(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        feed.longest = 0
+        os.kill(running.pid(first), signal.SIGKILL)
+        self.wait_for_rows(feed, "rows after the failover")
+        print(f"killed leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+        self.check_logs(running, feed)
+        self.assertEqual(running.stop(), 0)
+
+    def test_a_stopped_leader_is_replaced_and_learns_it(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        pid = running.pid(first)
+        feed.longest = 0
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self.wait_for_rows(feed, "rows after the failover")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        print(f"stopped leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+        stack.wait_until(lambda: running.pid(first) != pid, 30, "the old leader's end")
+        self.check_logs(running, feed)
+
+    def test_a_leader_that_stops_in_order_resigns(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        os.kill(running.pid(first), signal.SIGTERM)
+        stack.wait_until(lambda: self.leader(running) is not None and self.replica(running, first)["role"] != "leader",
+                         30, "another leader")
+        self.wait_for_rows(feed, "rows after the failover")
+        self.check_logs(running, feed)
+
+    def test_rows_wait_while_kafka_is_away(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        self.broker.kill()
+        stack.wait_until(lambda: "the topic has taken nothing" in str(self.replica(running, first)["error"]), 30,
+                         "the leader's error")
+        accepted = feed.accepted
+        time.sleep(1)
+        self.assertLessEqual(feed.accepted, accepted + 2)
+        self.broker.start()
+        self.wait_for_rows(feed, "rows when Kafka is back")
+        self.check_logs(running, feed)
+
+    def test_a_lost_disk_is_written_again_from_the_topic(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        other = next(member for member in MEMBERS if member != first)
+        os.kill(running.pid(other), signal.SIGSTOP)
+        name = self.log_path(running, other).name[:-len(DATE)]
+        for path in (running.data / "tplog").glob(f"{name}*"):
+            path.unlink()
+        os.kill(running.pid(other), signal.SIGKILL)
+        self.wait_for_rows(feed, "more rows")
+        stack.wait_until(lambda: self.log_path(running, other).exists(), 60, "the member's new log")
+        self.check_logs(running, feed)
+
+    def test_a_new_machine_has_everything(self):
+        """One tickerplant, whose machine is lost: another one begins with nothing but the topic."""
+        here = self.start(more="", name="here")
+        self.wait_for_leader(here, ["tickerplant"])
+        feed = self.start_feed(here, ["tickerplant"])
+        self.wait_for_rows(feed, "rows")
+        feed.stop()
+        here.process.kill()  # The supervisor's children end with it.
+        here.process.wait()
+        there = self.start(more="[[rdb]]\n", name="there")
+        self.wait_for_leader(there, ["tickerplant"])
+        again = self.start_feed(there, ["tickerplant"])
+        again.stop()
+        self.assertGreater(again.accepted, feed.accepted)
+        self.assertEqual(list(range(again.accepted)), numbers_of(self.log_path(there, "tickerplant"))[:again.accepted])
+        stack.wait_until(lambda: there.count("trade") >= again.accepted, 60, "all rows in the rdb")
+
+    def test_a_day_ends_at_all_members(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        with running.connect(first) as leader:
+            leader.call(".u.endofday[]")
+        self.wait_for_rows(feed, "rows of the next day")
+        feed.stop()
+        ended = [self.log_path(running, member) for member in MEMBERS]
+        current = [self.log_path(running, member, NEXT) for member in MEMBERS]
+        stack.wait_until(lambda: all(log.exists() for log in current) and are_equal(ended) and are_equal(current), 30,
+                         "equal logs of both days")
+        numbers = numbers_of(ended[0]) + numbers_of(current[0])
+        self.assertEqual(numbers, list(range(len(numbers))))
+        self.assertGreaterEqual(len(numbers), feed.accepted)
+
+    def test_a_standby_refuses_by_name(self):
+        running = self.start()
+        first = self.wait_for_leader(running)
+        other = next(member for member in MEMBERS if member != first)
+        with running.connect(other) as standby:
+            with self.assertRaisesRegex(kdb_ipc.QError, f"standby: .*:{running.port(first)} leads"):
+                standby.call("1+1")
+
+    def test_large_rows_are_sent_in_parts(self):
+        running = self.start()
+        leader = self.wait_for_leader(running)
+        rows = 200_000
+        with running.connect(leader) as feed:
+            for _ in range(3):
+                feed.call([".u.upd", "trade", [kdb_ipc.Typed("n", [1] * rows), ["A"] * rows, [1.5] * rows,
+                                               kdb_ipc.Typed("j", list(range(rows)))]])
+        logs = [self.log_path(running, member) for member in MEMBERS]
+        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 30, "equal logs")
+        self.assertGreater(logs[0].stat().st_size, 3 * rows * 20)
+
+    def test_random_kills_and_stops(self):
+        print(f"TICKSTACK_SEED={SEED}", flush=True)
+        chance = random.Random(SEED)
+        running = self.start()
+        self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        for _ in range(KILLS):
+            victim = chance.choice(MEMBERS + ("broker",))
+            if victim == "broker":
+                self.broker.kill()
+                time.sleep(chance.uniform(0, 1))
+                self.broker.start()
+            else:
+                stack.wait_until(lambda who=victim: stack.is_alive(running.pid(who)), 30, f"a new {victim}")
+                pid = running.pid(victim)
+                try:
+                    if chance.random() < 0.5:
+                        os.kill(pid, signal.SIGKILL)
+                    else:
+                        os.kill(pid, signal.SIGSTOP)
+                        time.sleep(chance.uniform(0, 2))
+                        os.kill(pid, signal.SIGCONT)
+                except ProcessLookupError:
+                    pass  # It has just ended.
+            accepted = feed.accepted
+            stack.wait_until(lambda at=accepted: feed.accepted > at or feed.error, 60, "rows after a fault")
+            time.sleep(chance.uniform(0, 1.5))
+        self.check_logs(running, feed)
+
+
+if __name__ == "__main__":
+    stack.main()

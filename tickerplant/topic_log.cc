@@ -1,0 +1,225 @@
+#include "tickerplant/topic_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "tickerplant/replication_messages.h"
+#include "tickerplant/upstream_rows.h"
+
+namespace tickstack::tickerplant {
+
+using Kind = TopicRecord::Kind;
+
+TopicLog::TopicLog(TopicState state, int64_t lease_ns, const Tickerplant* plant,
+                   kafka::RecordTopic* topic, const Clock* clock, Events events)
+    : state_(std::move(state)),
+      epoch_(state_.epoch()),
+      lease_ns_(lease_ns),
+      plant_(plant),
+      topic_(topic),
+      clock_(clock),
+      events_(std::move(events)),
+      began_at_{plant->date(), plant->logged_seq()} {
+  appended_ns_ = clock_->MonotonicNs();
+  logged_ = state_.mark();
+}
+
+TopicLog::~TopicLog() = default;
+
+absl::Status TopicLog::Begin() {
+  if (state_.place()) {
+    if (*state_.place() == began_at_) return absl::OkStatus();
+    return DataLoss("{}: has {} messages of {}, and the topic has {} of {}", plant_->log().path(),
+                    began_at_.seq, FormatDate(began_at_.date), state_.place()->seq,
+                    FormatDate(state_.place()->date));
+  }
+  TS_ASSIGN_OR_RETURN(shipped_, wire::TplogBlocks::Open(plant_->log().path()));
+  AppendNextDay({kNullInt, 0}, began_at_.date, shipped_->carried());
+  Ship();
+  return absl::OkStatus();
+}
+
+// ---- appending
+
+void TopicLog::Append(TopicRecord record) {
+  const int64_t now_ns = clock_->MonotonicNs();
+  if (unanswered_.empty()) progress_ns_ = now_ns;
+  appended_ns_ = now_ns;
+  record.epoch = epoch_;
+  topic_->Append(EncodeTopicRecord(record));
+  record.bytes = {};
+  unanswered_.push_back(std::move(record));
+}
+
+void TopicLog::AppendBlock(ReplicaPlace at, uint32_t messages, std::span<const std::byte> block) {
+  const size_t parts = (block.size() + TopicRecord::kPartBytesMax - 1) / TopicRecord::kPartBytesMax;
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t from = part * TopicRecord::kPartBytesMax;
+    Append(
+        {.kind = Kind::kPart,
+         .place = at,
+         .messages = messages,
+         .part = static_cast<uint32_t>(part),
+         .parts = static_cast<uint32_t>(parts),
+         .bytes = block.subspan(from, std::min(TopicRecord::kPartBytesMax, block.size() - from))});
+  }
+  in_flight_.push_back({{at.date, at.seq + messages}, block.size()});
+  in_flight_bytes_ += block.size();
+}
+
+absl::Status TopicLog::Offer(ReplicaPlace at, const wire::TplogBlock& block) {
+  TS_ASSIGN_OR_RETURN(const ByteBuffer message, EncodeReplicaBlock(epoch_, at, block));
+  AppendBlock(at, block.messages, message);
+  return absl::OkStatus();
+}
+
+void TopicLog::OnLogged(ReplicaPlace place) {
+  while (!in_flight_.empty() && in_flight_.front().end <= place) {
+    in_flight_bytes_ -= in_flight_.front().bytes;
+    logged_ = std::move(in_flight_.front().after);
+    --counting_;
+    in_flight_.pop_front();
+  }
+}
+
+void TopicLog::AppendNextDay(ReplicaPlace before, int32_t next, NameMap<wire::TableRows> carried) {
+  // Who begins to read there can tell that this leader led, if nobody appends meanwhile.
+  const int64_t after =
+      std::max(state_.next_offset() - 1, last_offset_) + static_cast<int64_t>(unanswered_.size());
+  Append({.kind = Kind::kNextDay,
+          .after = after,
+          .place = before,
+          .next = next,
+          .carried = std::move(carried)});
+}
+
+void TopicLog::OfferNextDay(int32_t date, int32_t next) {
+  // As Tickerplant::RollTo.
+  NameMap<wire::TableRows> carried = plant_->log().totals().feed_rows;
+  absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
+  AppendNextDay({date, plant_->logged_seq()}, next, std::move(carried));
+}
+
+void TopicLog::Resign() {
+  if (!lost_) Append({.kind = Kind::kResign});
+}
+
+// Appends blocks of the log that the topic lacks, as far as there is room.
+void TopicLog::Ship() {
+  while (shipped_ != nullptr && !lost_) {
+    if (state_.place()) OnLogged(*state_.place());
+    if (shipped_->end().seq >= began_at_.seq) {
+      shipped_ = nullptr;
+      return;
+    }
+    if (!HasRoom()) return;
+    if (const absl::Status appended = ShipBlock(); !appended.ok()) Lose(appended);
+  }
+}
+
+absl::Status TopicLog::ShipBlock() {
+  TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> block, shipped_->Next());
+  if (!block) return DataLoss("{}: its index ends early", plant_->log().path());
+  TS_ASSIGN_OR_RETURN(const ByteBuffer message,
+                      EncodeLoggedBlock(epoch_, began_at_.date, *shipped_, *block));
+  AppendBlock({began_at_.date, block->first_seq}, block->messages, message);
+  return absl::OkStatus();
+}
+
+// ---- what counts
+
+void TopicLog::OnAppended(const absl::StatusOr<int64_t>& offset) {
+  if (lost_) return;
+  if (!offset.ok()) return Lose(offset.status());
+  if (*offset < 0 || unanswered_.empty()) {
+    return Lose(absl::InternalError("kafka: an answer without the place of a record"));
+  }
+  const TopicRecord record = std::move(unanswered_.front());
+  unanswered_.pop_front();
+  progress_ns_ = clock_->MonotonicNs();
+  last_offset_ = *offset;
+  if (*offset == state_.next_offset()) {
+    Apply(*offset, record);
+  } else if (*offset > state_.next_offset() && !is_reading_) {
+    is_reading_ = true;
+    topic_->Read(state_.next_offset());
+  }
+  if (!lost_) events_.progress();
+}
+
+void TopicLog::OnReadable() {
+  while (is_reading_ && !lost_) {
+    const absl::StatusOr<std::optional<kafka::RecordTopic::Taken>> taken = topic_->Take();
+    if (!taken.ok()) return Lose(taken.status());
+    if (!*taken) break;
+    const int64_t offset = (*taken)->offset;
+    // An answer has told of it meanwhile.
+    if (offset < state_.next_offset()) continue;
+    const absl::StatusOr<TopicRecord> record = ParseTopicRecord((*taken)->record);
+    if (record.ok()) {
+      Apply(offset, *record);
+    } else {
+      state_.Skip(offset);
+    }
+    if (state_.next_offset() <= last_offset_) continue;
+    is_reading_ = false;
+    topic_->StopReading();
+  }
+  if (!lost_) events_.progress();
+}
+
+void TopicLog::Apply(int64_t offset, const TopicRecord& record) {
+  const TopicState::Effect effect = state_.Apply(offset, record);
+  if (effect == TopicState::Effect::kLeader) {
+    return Lose(FailedPrecondition("replication: {} leads since record {} of the topic",
+                                   state_.leader(), offset));
+  }
+  if (effect == TopicState::Effect::kBlock && counting_ < in_flight_.size()) {
+    in_flight_[counting_++].after = state_.mark();
+  }
+  const bool is_own = record.kind != Kind::kClaim && record.epoch == epoch_;
+  if (is_own && effect == TopicState::Effect::kNone) {
+    Lose(absl::InternalError(AbslView(
+        fmt::format("replication: this leader's record {} of the topic does not count", offset))));
+  }
+}
+
+void TopicLog::Lose(const absl::Status& why) {
+  if (!std::exchange(lost_, true)) events_.lost(why);
+}
+
+// ---- the service
+
+void TopicLog::Tick() {
+  if (lost_) return;
+  Ship();
+  if (unanswered_.empty() && clock_->MonotonicNs() - appended_ns_ >= lease_ns_ / 4) {
+    Append({.kind = Kind::kAlive});
+  }
+}
+
+int64_t TopicLog::SilentNs() const {
+  return unanswered_.empty() ? 0 : clock_->MonotonicNs() - progress_ns_;
+}
+
+void TopicLog::AddStats(SymbolVector& keys, std::vector<Value>& values) const {
+  const auto add = [&](std::string_view key, Value value) {
+    keys.push_back(key);
+    values.push_back(std::move(value));
+  };
+  const absl::Status problem = topic_->problem();
+  std::string error;
+  if (!has_enough()) {
+    error = fmt::format("the topic has taken nothing for {} ms{}{}", SilentNs() / 1'000'000,
+                        problem.ok() ? "" : ": ", Message(problem));
+  }
+  add("leader", Value::Symbol(state_.leader()));
+  add("address", Value::Symbol(state_.address()));
+  add("offset", Value::Long(state_.next_offset()));
+  add("silent_ms", Value::Long(SilentNs() / 1'000'000));
+  add("error", Value::String(error));
+}
+
+}  // namespace tickstack::tickerplant

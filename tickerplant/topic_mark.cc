@@ -1,0 +1,81 @@
+#include "tickerplant/topic_mark.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "base/byte_buffer.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "tickerplant/mark_file.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+constexpr uint64_t kTopicMarkBytesMax = 4096;
+
+std::string BodyOf(const TopicMark& mark) {
+  const TopicState::Mark& now = mark.now;
+  return fmt::format(
+      "tickstack topic mark 1\ntopic {}\noffset {}\nepoch {}\nleader {}\naddress {}\ndate {}\n"
+      "seq {}\nday_offset {}\nday_epoch {}\n",
+      mark.topic, now.offset, now.epoch, now.leader, now.address, now.place.date, now.place.seq,
+      now.day_offset, now.day_epoch);
+}
+
+// Takes `key VALUE\n` from the front; nullopt if the text begins otherwise.
+std::optional<std::string_view> TakeValue(std::string_view key, std::string_view& text) {
+  const size_t end = text.find('\n');
+  if (end == std::string_view::npos || !text.starts_with(key) || text.size() <= key.size() ||
+      text[key.size()] != ' ') {
+    return std::nullopt;
+  }
+  const std::string_view value = text.substr(key.size() + 1, end - key.size() - 1);
+  text.remove_prefix(end + 1);
+  return value;
+}
+
+bool TakeText(std::string_view key, std::string_view& text, std::string* out) {
+  const std::optional<std::string_view> value = TakeValue(key, text);
+  if (value) *out = *value;
+  return value.has_value();
+}
+
+template <typename T>
+bool TakeNumber(std::string_view key, std::string_view& text, T* out) {
+  const std::optional<std::string_view> value = TakeValue(key, text);
+  if (!value) return false;
+  const char* const last = value->data() + value->size();
+  const auto [end, error] = std::from_chars(value->data(), last, *out);
+  return error == std::errc() && end == last;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<TopicMark>> ReadTopicMark(const std::string& path) {
+  const absl::StatusOr<ByteBuffer> content = ReadWholeFile(path, kTopicMarkBytesMax);
+  if (absl::IsNotFound(content.status())) return std::nullopt;
+  TS_RETURN_IF_ERROR(content.status());
+  const std::string_view all = AsText(content->span());
+  std::string_view text = all;
+  TopicMark mark;
+  std::string version;
+  const bool is_whole =
+      TakeText("tickstack", text, &version) && version == "topic mark 1" &&
+      TakeText("topic", text, &mark.topic) && TakeNumber("offset", text, &mark.now.offset) &&
+      TakeNumber("epoch", text, &mark.now.epoch) && TakeText("leader", text, &mark.now.leader) &&
+      TakeText("address", text, &mark.now.address) &&
+      TakeNumber("date", text, &mark.now.place.date) &&
+      TakeNumber("seq", text, &mark.now.place.seq) &&
+      TakeNumber("day_offset", text, &mark.now.day_offset) &&
+      TakeNumber("day_epoch", text, &mark.now.day_epoch) &&
+      text == ChecksumLine(all.substr(0, all.size() - text.size()));
+  if (!is_whole) return std::nullopt;
+  return mark;
+}
+
+absl::Status WriteTopicMark(const std::string& path, const TopicMark& mark) {
+  const std::string body = BodyOf(mark);
+  return ReplaceMarkFile(path, body + ChecksumLine(body));
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,430 @@
+#include "tickerplant/topic_member.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/file.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "tickerplant/leadership.h"
+#include "tickerplant/tickerplant_service.h"
+#include "wire/codec.h"
+#include "wire/protocol.h"
+#include "wire/whole_message.h"
+
+namespace tickstack::tickerplant {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kMemberTick = 10ms;
+constexpr auto kMarkPause = 1s;
+constexpr size_t kBlockMessageBytesMax = kReplicaBlockBytesMax + (size_t{1} << 20);
+
+uint64_t RandomInstance() {
+  std::random_device device;
+  return (uint64_t{device()} << 31) ^ device();  // A long that is not negative.
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TopicMember>> TopicMember::Start(
+    wire::EventLoop& loop, TopicMemberOptions options, StandbyLogOptions log,
+    const MakeTopic& make_topic, std::function<void()> on_elected,
+    std::function<void(absl::Status)> on_end) {
+  TS_RETURN_IF_ERROR(CheckMemberName(options.name));
+  std::unique_ptr<TopicMember> member(
+      new TopicMember(loop, std::move(options), std::move(on_elected), std::move(on_end)));
+  member->mark_path_ = fmt::format("{}/{}.topic", log.directory, log.log_name);
+  TS_ASSIGN_OR_RETURN(member->log_, StandbyLog::Open(std::move(log)));
+  TopicMember* const raw = member.get();
+  TS_ASSIGN_OR_RETURN(
+      member->topic_,
+      make_topic({.opened = [raw](const std::string& identity) { raw->OnTopicOpened(identity); },
+                  .readable = [raw] { raw->OnReadable(); },
+                  .appended = [raw](absl::StatusOr<int64_t> at) { raw->OnAppended(at); },
+                  .failed = [raw](const absl::Status& why) { raw->End(why); }}));
+  member->timer_.Every(kMemberTick, [raw] { raw->Tick(); });
+  member->mark_timer_.Every(kMarkPause, [raw] { raw->WriteMark(); });
+  return member;
+}
+
+TopicMember::TopicMember(wire::EventLoop& loop, TopicMemberOptions options,
+                         std::function<void()> on_elected, std::function<void(absl::Status)> on_end)
+    : loop_(loop),
+      options_(std::move(options)),
+      on_elected_(std::move(on_elected)),
+      on_end_(std::move(on_end)),
+      instance_(RandomInstance()),
+      random_(static_cast<uint32_t>(instance_)),
+      timer_(loop),
+      mark_timer_(loop) {}
+
+TopicMember::~TopicMember() = default;
+
+void TopicMember::End(const absl::Status& why) {
+  if (std::exchange(ended_, true)) return;
+  if (!leads_) topic_->StopReading();
+  on_end_(why);
+}
+
+// ---- reading
+
+void TopicMember::OnTopicOpened(const std::string& identity) {
+  topic_identity_ = identity;
+  if (const absl::Status begun = BeginReading(); !begun.ok()) End(begun);
+}
+
+absl::Status TopicMember::BeginReading() {
+  TS_ASSIGN_OR_RETURN(const std::optional<TopicMark> mark, ReadTopicMark(mark_path_));
+  const ReplicaPlace own = log_->place();
+  if (mark && mark->topic != topic_identity_) {
+    return FailedPrecondition("{}: the log is that of the topic {}, and not of {}", mark_path_,
+                              mark->topic, topic_identity_);
+  }
+  if (!mark || !log_->has_log()) return ReadAll();
+  const TopicState::Mark& now = mark->now;
+  if (own >= now.place) {
+    state_ = TopicState(now);
+  } else if (own.date == now.place.date) {
+    // A power cut has taken the log's end. The day is read again.
+    state_ = TopicState(now.AtDay());
+  } else {
+    return ReadAll();
+  }
+  may_continue_ = state_.leader() == options_.name && state_.address() == options_.address;
+  topic_->Read(state_.next_offset());
+  return absl::OkStatus();
+}
+
+absl::Status TopicMember::ReadAll() {
+  state_ = {};
+  parts_.clear();
+  reads_from_oldest_ = true;
+  topic_->Read(kafka::RecordTopic::kOldest);
+  return absl::OkStatus();
+}
+
+void TopicMember::OnReadable() {
+  if (ended_) return;
+  if (leading_ != nullptr) return leading_->OnReadable();
+  if (leads_) return;
+  if (const absl::Status taken = TakeRecords(); !taken.ok()) End(taken);
+}
+
+// kResourceExhausted never: a full disk is tried again later.
+absl::Status TopicMember::TakeRecords() {
+  while (!leads_) {
+    if (pending_) {
+      const absl::Status appended = AppendPending();
+      if (absl::IsResourceExhausted(appended)) return absl::OkStatus();
+      TS_RETURN_IF_ERROR(appended);
+    }
+    absl::StatusOr<std::optional<kafka::RecordTopic::Taken>> taken = topic_->Take();
+    if (absl::IsDataLoss(taken.status()) && !reads_from_oldest_) {
+      LogWarn("topic is read from its oldest record error=\"{}\"", Message(taken.status()));
+      return ReadAll();
+    }
+    TS_RETURN_IF_ERROR(taken.status());
+    if (!*taken) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(Apply(**taken));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TopicMember::Apply(const kafka::RecordTopic::Taken& taken) {
+  if (taken.offset < state_.next_offset()) return absl::OkStatus();
+  const absl::StatusOr<TopicRecord> record = ParseTopicRecord(taken.record);
+  if (!record.ok()) {
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass()) {
+      LogWarn("record does not count offset={} error=\"{}\"", taken.offset,
+              Message(record.status()));
+    }
+    state_.Skip(taken.offset);
+    return absl::OkStatus();
+  }
+  const TopicState::Effect effect = state_.Apply(taken.offset, *record);
+  if (effect == TopicState::Effect::kNone) return absl::OkStatus();
+  heard_ns_ = loop_.clock().MonotonicNs();
+  switch (effect) {
+    case TopicState::Effect::kLeader:
+      if (record->shard != options_.shard) {
+        return FailedPrecondition("replication: {} leads {}, and this member is {}", record->name,
+                                  Describe(record->shard), Describe(options_.shard));
+      }
+      may_continue_ = record->name == options_.name && record->address == options_.address;
+      patience_ns_ = 0;
+      if (record->instance == instance_) return BeginToLead();
+      LogInfo("leader name={} address={} epoch={}", record->name, record->address, state_.epoch());
+      return absl::OkStatus();
+    case TopicState::Effect::kPart:
+    case TopicState::Effect::kBlock:
+      if (record->part == 0) parts_.clear();
+      if (parts_.size() + record->bytes.size() > kBlockMessageBytesMax) {
+        return DataLoss("record {} of the topic: a block of more than {} bytes", taken.offset,
+                        kBlockMessageBytesMax);
+      }
+      parts_.Append(record->bytes);
+      if (effect == TopicState::Effect::kPart) return absl::OkStatus();
+      pending_ = std::exchange(parts_, ByteBuffer());
+      return absl::OkStatus();  // TakeRecords appends it.
+    case TopicState::Effect::kNextDay:
+      return ApplyNextDay(*record);
+    case TopicState::Effect::kResigned:
+      patience_ns_ = 0;
+      return absl::OkStatus();
+    case TopicState::Effect::kAlive:
+    case TopicState::Effect::kNone:
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+// kResourceExhausted: the disk is full, and the block is still pending.
+absl::Status TopicMember::AppendPending() {
+  TS_ASSIGN_OR_RETURN(const Value message, wire::DecodeMessage(*pending_));
+  TS_ASSIGN_OR_RETURN(const ReplicaBlock block, ParseReplicaBlock(message));
+  const ReplicaPlace end{block.at.date, block.at.seq + block.messages};
+  if (end != *state_.place()) {
+    return DataLoss("{}: message {} of {}, the topic is at {} of {}", wire::protocol::kReplicaBlock,
+                    end.seq, FormatDate(end.date), state_.place()->seq,
+                    FormatDate(state_.place()->date));
+  }
+  const ReplicaPlace own = log_->place();
+  // The writer died within the block: its repair keeps the messages that are whole.
+  const bool has_torn = block.at < own && own < end;
+  if (has_torn) {
+    TS_RETURN_IF_ERROR(CompareTorn(block));
+    TS_RETURN_IF_ERROR(log_->CutTo(block.at.seq));
+    compared_ = nullptr;
+  }
+  if (end <= own) {
+    TS_RETURN_IF_ERROR(Compare(block));
+  } else if (const absl::Status appended = log_->Append(block); !appended.ok()) {
+    hindrance_ = appended;
+    return appended;
+  }
+  hindrance_ = absl::OkStatus();
+  pending_.reset();
+  return absl::OkStatus();
+}
+
+absl::Status TopicMember::NotThatOfTheTopic(uint64_t seq) const {
+  return DataLoss(
+      "{}: message {} is not that of the topic: it is the log of another stack, or the topic has "
+      "lost records",
+      log_->path(), seq);
+}
+
+// Reads the index of the log up to the block that begins with message `seq`. kDataLoss if none does.
+absl::Status TopicMember::CompareFrom(uint64_t seq) {
+  if (compared_ == nullptr || compared_date_ != log_->place().date || compared_->end().seq > seq) {
+    TS_ASSIGN_OR_RETURN(compared_, wire::TplogBlocks::Open(log_->path()));
+    compared_date_ = log_->place().date;
+  }
+  while (compared_->end().seq < seq) {
+    TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> own, compared_->Next());
+    if (!own) break;
+  }
+  return compared_->end().seq == seq ? absl::OkStatus() : NotThatOfTheTopic(seq);
+}
+
+// kDataLoss if the log has another block in this place.
+absl::Status TopicMember::Compare(const ReplicaBlock& block) {
+  if (block.at.date != log_->place().date) return absl::OkStatus();  // A day that has ended here.
+  TS_RETURN_IF_ERROR(CompareFrom(block.at.seq));
+  TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> own, compared_->Next());
+  const bool is_same = own && own->messages == block.messages && own->crc == block.crc;
+  return is_same ? absl::OkStatus() : NotThatOfTheTopic(block.at.seq);
+}
+
+// kDataLoss if the log ends within this block, with other messages.
+absl::Status TopicMember::CompareTorn(const ReplicaBlock& block) {
+  TS_RETURN_IF_ERROR(CompareFrom(block.at.seq));
+  size_t bytes = 0;
+  for (uint64_t i = block.at.seq; i < log_->place().seq; ++i) {
+    TS_ASSIGN_OR_RETURN(const std::optional<size_t> message,
+                        wire::ValueBytes(block.bytes.subspan(bytes)));
+    bytes += message.value_or(0);  // ParseReplicaBlock has counted them.
+  }
+  ByteBuffer own;
+  own.resize(bytes);
+  TS_ASSIGN_OR_RETURN(const File log, File::OpenForReading(log_->path()));
+  TS_ASSIGN_OR_RETURN(const size_t read, log.ReadAt(compared_->log_offset(), own.span()));
+  const bool is_same = read == bytes && std::ranges::equal(own.span(), block.bytes.first(bytes));
+  return is_same ? absl::OkStatus() : NotThatOfTheTopic(block.at.seq);
+}
+
+absl::Status TopicMember::ApplyNextDay(const TopicRecord& record) {
+  const ReplicaPlace own = log_->place();
+  if (log_->has_log() && own.date >= record.next) return absl::OkStatus();
+  if (log_->has_log() && own == record.place) {
+    return log_->EndDay({state_.epoch(), record.place.date, record.next});
+  }
+  if (log_->has_log() && record.place.date == own.date) {
+    return DataLoss("{}: has {} messages, and the topic has {} of this day", log_->path(), own.seq,
+                    record.place.seq);
+  }
+  return log_->Begin(record.next, record.carried);
+}
+
+// ---- leading
+
+void TopicMember::Tick() {
+  if (ended_ || leads_) return;
+  if (pending_) {
+    OnReadable();
+    if (ended_ || leads_) return;
+  }
+  if (topic_->at_end() && heard_ns_ == 0) heard_ns_ = loop_.clock().MonotonicNs();
+  if (!IsClaimDue()) return;
+  hindrance_ = MayClaim();
+  if (hindrance_.ok()) return Claim();
+  static LogLimit limit(10 * kNsPerSecond);
+  if (limit.Pass()) LogWarn("cannot lead reason=\"{}\"", Message(hindrance_));
+}
+
+bool TopicMember::IsClaimDue() {
+  if (has_claimed_ || !topic_->at_end() || pending_) return false;
+  if (may_continue_ && state_.instance() != instance_) return true;
+  if (patience_ns_ == 0) {
+    // Members that wait for the same leader should not claim at once.
+    const bool has_leader = state_.epoch() != 0;
+    const int64_t least_ns = has_leader ? options_.lease_ns : 0;
+    std::uniform_int_distribution<int64_t> more(1, options_.lease_ns / 4);
+    patience_ns_ = least_ns + more(random_);
+  }
+  return loop_.clock().MonotonicNs() - heard_ns_ >= patience_ns_;
+}
+
+absl::Status TopicMember::MayClaim() const {
+  const ReplicaPlace own = log_->place();
+  const bool is_empty = !log_->has_log() || own.seq == 0;
+  if (state_.place()) {
+    if (own == *state_.place()) return absl::OkStatus();
+    return DataLoss("{}: has {} messages of {}, and the topic has {} of {}", log_->path(), own.seq,
+                    FormatDate(own.date), state_.place()->seq, FormatDate(state_.place()->date));
+  }
+  if (topic_->oldest() != 0) {
+    return FailedPrecondition(
+        "the oldest records of the topic are of the middle of a day, and this member has no log of "
+        "it: copy the log of another member, or wait for the next day");
+  }
+  if (!options_.first_leader.empty()) {
+    if (options_.first_leader == options_.name) return absl::OkStatus();
+    return FailedPrecondition("the topic is empty, and {} begins it", options_.first_leader);
+  }
+  if (is_empty) return absl::OkStatus();
+  return FailedPrecondition(
+      "the topic is empty, and {} has {} messages: first_leader in [replication] names the member "
+      "whose log begins the topic",
+      log_->path(), own.seq);
+}
+
+void TopicMember::Claim() {
+  has_claimed_ = true;
+  topic_->Append(EncodeTopicRecord({.kind = TopicRecord::Kind::kClaim,
+                                    .after = state_.next_offset() - 1,
+                                    .name = options_.name,
+                                    .address = options_.address,
+                                    .instance = instance_,
+                                    .shard = options_.shard}));
+}
+
+void TopicMember::OnAppended(const absl::StatusOr<int64_t>& offset) {
+  if (ended_) return;
+  if (!std::exchange(has_claimed_, false)) {
+    if (leading_ != nullptr) leading_->OnAppended(offset);
+    return;
+  }
+  if (!offset.ok()) return End(offset.status());
+  // Whether it counts is seen when it is read. If not, somebody else has claimed.
+  patience_ns_ = 0;
+  may_continue_ = false;
+  if (!leads_) heard_ns_ = loop_.clock().MonotonicNs();
+}
+
+absl::Status TopicMember::BeginToLead() {
+  leads_ = true;
+  topic_->StopReading();
+  log_->NoteComplete();
+  opened_ = log_->Release();
+  LogInfo("leads epoch={}", state_.epoch());
+  on_elected_();
+  return absl::OkStatus();
+}
+
+void TopicMember::Lead(TickerplantService& service) {
+  auto log = std::make_unique<TopicLog>(
+      state_, options_.lease_ns, &service.tickerplant(), topic_.get(), &loop_.clock(),
+      TopicLog::Events{.progress = [&service] { service.OnReplicationProgress(); },
+                       .lost = [this](const absl::Status& why) { End(why); }});
+  leading_ = log.get();
+  const absl::Status begun = log->Begin();
+  service.Lead(std::move(log));
+  if (!begun.ok()) End(begun);
+}
+
+// Says from where the log, as it is now, can be continued.
+void TopicMember::WriteMark() {
+  if (topic_identity_.empty() || pending_) return;
+  const TopicState::Mark now = leading_ == nullptr ? state_.mark() : leading_->logged_mark();
+  if (now.place.date == kNullInt || now.offset == marked_offset_) return;
+  if (leading_ == nullptr && topic_->at_end() && log_->place() == now.place) log_->NoteComplete();
+  const absl::Status written = WriteTopicMark(mark_path_, {topic_identity_, now});
+  if (!written.ok()) {
+    static LogLimit limit(60 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("mark not written error=\"{}\"", Message(written));
+    return;
+  }
+  marked_offset_ = now.offset;
+}
+
+absl::Status TopicMember::Stop() {
+  timer_.Cancel();
+  mark_timer_.Cancel();
+  if (leading_ != nullptr) {
+    leading_->Resign();
+    topic_->Flush();
+  }
+  ended_ = true;
+  topic_->StopReading();
+  if (!leads_) WriteMark();
+  return log_->CloseDurably();
+}
+
+std::string TopicMember::Refusal() const {
+  if (leads_) return "standby: this tickerplant takes over";
+  if (state_.leader().empty()) return "standby: there is no leader";
+  return fmt::format("standby: {} leads", state_.address());
+}
+
+Value TopicMember::Stats() const {
+  SymbolVector keys;
+  std::vector<Value> values;
+  const auto add = [&](std::string_view key, Value value) {
+    keys.push_back(key);
+    values.push_back(std::move(value));
+  };
+  const ReplicaPlace place = log_->place();
+  const absl::Status problem = topic_->problem();
+  const bool follows = problem.ok() && !state_.leader().empty();
+  const bool in_sync = follows && topic_->at_end() && hindrance_.ok();
+  add("role", Value::Symbol("standby"));
+  add("epoch", Value::Long(static_cast<int64_t>(state_.epoch())));
+  add("leader", Value::Symbol(state_.leader()));
+  add("address", Value::Symbol(state_.address()));
+  add("follows", Value::Long(follows ? 1 : 0));
+  add("in_sync", Value::Long(in_sync ? 1 : 0));
+  add("date", Value::Date(place.date));
+  add("messages", Value::Long(static_cast<int64_t>(place.seq)));
+  add("offset", Value::Long(state_.next_offset()));
+  add("error", Value::String(Message(hindrance_.ok() ? problem : hindrance_)));
+  return Value::Dict(Value::Symbols(std::move(keys)), Value::List(std::move(values)));
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,66 @@
+#pragma once
+
+// The records of a log in a topic (kafka/record_topic.h). Several tickerplants append to the topic,
+// and each one decides in the same way which records count (topic_state.h).
+//
+//   (`claim; after; name; address; instance; shard)              I lead, if this follows `after`
+//   (`part; epoch; date; seq; messages; part; parts; bytes)      a part of a block of the log
+//   (`nextday; epoch; date; seq; after; next; feeds; tables; rows)   the day `next` begins
+//   (`alive; epoch)                                              the leader works
+//   (`resign; epoch)                                             the leader ends
+//
+// A block is the message `.u.block` (replication_messages.h). It is cut into parts because brokers
+// limit the size of a record. Each record is a message of kdb+'s IPC.
+//
+// Threads: reentrant.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "base/name_map.h"
+#include "table/shard_id.h"
+#include "table/value.h"
+#include "tickerplant/replication_messages.h"
+#include "wire/tplog_totals.h"
+
+namespace tickstack::tickerplant {
+
+struct TopicRecord {
+  enum class Kind : uint8_t { kClaim, kPart, kNextDay, kAlive, kResign };
+  static constexpr size_t kPartBytesMax = size_t{900} << 10;
+
+  Kind kind = Kind::kAlive;
+  uint64_t epoch = 0;  // 1 + the offset of the leader's claim. Not of a claim.
+  // Of a claim and of a next day: the offset before its own, if nobody appended meanwhile.
+  int64_t after = -1;
+  // Of a claim.
+  std::string name = {};
+  std::string address = {};
+  uint64_t instance = 0;  // Differs between processes.
+  ShardId shard = {};
+  // Of a part: where its block begins. Of a next day: where the day before ends; its date is null
+  // if there is none.
+  ReplicaPlace place = {};
+  // Of a part.
+  uint32_t messages = 0;  // Of the whole block.
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  std::span<const std::byte> bytes = {};  // Of a parsed part: valid as long as `body`.
+  // Of a next day.
+  int32_t next = 0;
+  NameMap<wire::TableRows> carried = {};
+
+  Value body = {};  // Of a parsed record.
+};
+
+// Cost: copies the bytes once.
+ByteBuffer EncodeTopicRecord(const TopicRecord& record);
+// kInvalidArgument unless the bytes are one of the messages above.
+absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> record);
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,93 @@
+#pragma once
+
+// Which records of a log in a topic count. Every member applies all records in the order of their
+// offsets, so all come to the same result, without asking each other:
+//
+//   - A claim counts if nobody appended anything between the last record that its sender had seen
+//     and the claim. Of two claims at once, the first one counts. Its offset is the leader's number
+//     (epoch), and later leaders have larger ones.
+//   - Any other record counts if its epoch is that of the last claim that counts. So a leader that
+//     wakes up after another one has begun writes nothing that counts.
+//   - A block counts if it begins where the log ends, and all its parts follow in order.
+//
+// A leader acknowledges a row when it knows that the row's block counts: then every member has the
+// block at the same place of its log, sooner or later.
+//
+// Reading may begin in the middle, where older records are gone. The log's place is then known from
+// the first record of a next day that proves itself: it is at the offset that its sender expected,
+// so the sender led.
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tickerplant/replication_messages.h"
+#include "tickerplant/topic_record.h"
+
+namespace tickstack::tickerplant {
+
+class TopicState {
+ public:
+  enum class Effect : uint8_t {
+    kNone,     // The record does not count.
+    kLeader,   // Another leader begins.
+    kAlive,    // The leader works.
+    kPart,     // A part of a block, which is not complete.
+    kBlock,    // The last part: the block counts.
+    kNextDay,  // A day begins.
+    kResigned,
+  };
+  // What is needed to continue at a later record. It is kept in a file (topic_mark.h).
+  struct Mark {
+    int64_t offset = 0;  // Of the next record to apply.
+    uint64_t epoch = 0;
+    std::string leader = {};
+    std::string address = {};
+    ReplicaPlace place = {kNullInt, 0};
+    // The record with which that day begins, and its epoch.
+    int64_t day_offset = 0;
+    uint64_t day_epoch = 0;
+    // From where the whole day can be read again.
+    Mark AtDay() const;
+  };
+
+  TopicState() = default;
+  explicit TopicState(const Mark& mark);
+
+  // Applies the record at `offset`, which must not be before next_offset().
+  Effect Apply(int64_t offset, const TopicRecord& record);
+  // Passes a record of another form: it does not count.
+  void Skip(int64_t offset) { next_offset_ = offset + 1; }
+
+  int64_t next_offset() const { return next_offset_; }
+  uint64_t epoch() const { return epoch_; }              // 0: unknown, or there is no leader.
+  const std::string& leader() const { return leader_; }  // Empty: there is none.
+  const std::string& address() const { return address_; }
+  uint64_t instance() const { return instance_; }  // Of the leader's process; 0: not known.
+  // The end of the log; nullopt if no day has begun, or its beginning was not read.
+  const std::optional<ReplicaPlace>& place() const { return place_; }
+  // From where reading may continue with this state.
+  Mark mark() const;
+
+ private:
+  Effect ApplyPart(int64_t offset, const TopicRecord& record);
+  Effect ApplyNextDay(int64_t offset, const TopicRecord& record);
+
+  int64_t next_offset_ = 0;
+  uint64_t epoch_ = 0;
+  std::string leader_;
+  std::string address_;
+  uint64_t instance_ = 0;
+  std::optional<ReplicaPlace> place_;
+  int64_t day_offset_ = 0;
+  uint64_t day_epoch_ = 0;
+  // The block of which some parts are there.
+  uint32_t parts_seen_ = 0;
+  uint32_t parts_ = 0;
+  uint32_t messages_ = 0;
+  int64_t block_offset_ = 0;  // Of its first part.
+};
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,204 @@
+#include "tickerplant/topic_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tickerplant/topic_mark.h"
+#include "wire/tplog_for_test.h"
+#include "wire/whole_message.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using Kind = TopicRecord::Kind;
+using Effect = TopicState::Effect;
+
+constexpr int32_t kDay = 7373;  // 2020.03.09.
+
+TopicRecord ClaimAfter(int64_t after, std::string name = "a") {
+  return {.kind = Kind::kClaim,
+          .after = after,
+          .name = std::move(name),
+          .address = "a:5010",
+          .instance = 7};
+}
+TopicRecord NextDay(uint64_t epoch, ReplicaPlace before, int32_t next, int64_t after = -1) {
+  return {.kind = Kind::kNextDay, .epoch = epoch, .after = after, .place = before, .next = next};
+}
+TopicRecord Part(uint64_t epoch, ReplicaPlace at, uint32_t messages, uint32_t part = 0,
+                 uint32_t parts = 1) {
+  return {.kind = Kind::kPart,
+          .epoch = epoch,
+          .place = at,
+          .messages = messages,
+          .part = part,
+          .parts = parts};
+}
+
+TEST(TopicState, AClaimCountsIfNobodyAppendedMeanwhile) {
+  TopicState state;
+  EXPECT_EQ(state.Apply(0, ClaimAfter(-1, "a")), Effect::kLeader);
+  EXPECT_EQ(state.Apply(1, ClaimAfter(-1, "b")), Effect::kNone);
+  EXPECT_EQ(state.leader(), "a");
+  EXPECT_EQ(state.epoch(), 1u);
+  EXPECT_EQ(state.Apply(2, ClaimAfter(1, "b")), Effect::kLeader);
+  EXPECT_EQ(state.leader(), "b");
+  EXPECT_EQ(state.epoch(), 3u);
+}
+
+TEST(TopicState, RecordsOfAnEarlierLeaderDoNotCount) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  EXPECT_EQ(state.Apply(1, NextDay(1, {kNullInt, 0}, kDay)), Effect::kNextDay);
+  EXPECT_EQ(state.Apply(2, Part(1, {kDay, 0}, 2)), Effect::kBlock);
+  EXPECT_EQ(state.Apply(3, ClaimAfter(2, "b")), Effect::kLeader);
+  EXPECT_EQ(state.Apply(4, Part(1, {kDay, 2}, 1)), Effect::kNone);
+  EXPECT_EQ(state.Apply(5, NextDay(1, {kDay, 2}, kDay + 1)), Effect::kNone);
+  EXPECT_EQ(state.Apply(6, {.kind = Kind::kAlive, .epoch = 1}), Effect::kNone);
+  EXPECT_EQ(state.Apply(7, {.kind = Kind::kResign, .epoch = 1}), Effect::kNone);
+  EXPECT_EQ(state.Apply(8, Part(4, {kDay, 2}, 1)), Effect::kBlock);
+  EXPECT_EQ(*state.place(), (ReplicaPlace{kDay, 3}));
+}
+
+TEST(TopicState, ABlockCountsWhenAllItsPartsFollow) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  state.Apply(1, NextDay(1, {kNullInt, 0}, kDay));
+  EXPECT_EQ(state.Apply(2, Part(1, {kDay, 1}, 1)), Effect::kNone);  // Not at the end.
+  EXPECT_EQ(state.Apply(3, Part(1, {kDay, 0}, 4, 0, 3)), Effect::kPart);
+  EXPECT_EQ(state.mark().offset, 3);  // The block has to be read again.
+  EXPECT_EQ(state.Apply(4, Part(9, {kDay, 0}, 4, 1, 3)), Effect::kNone);
+  EXPECT_EQ(state.Apply(5, Part(1, {kDay, 0}, 4, 2, 3)), Effect::kNone);
+  EXPECT_EQ(state.Apply(6, Part(1, {kDay, 0}, 4, 1, 3)), Effect::kPart);
+  EXPECT_EQ(state.Apply(7, Part(1, {kDay, 0}, 4, 2, 3)), Effect::kBlock);
+  EXPECT_EQ(*state.place(), (ReplicaPlace{kDay, 4}));
+  EXPECT_EQ(state.mark().offset, 8);
+}
+
+// A next leader begins a block of its own: the parts of the other one are forgotten.
+TEST(TopicState, PartsOfALostLeaderAreForgotten) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  state.Apply(1, NextDay(1, {kNullInt, 0}, kDay));
+  state.Apply(2, Part(1, {kDay, 0}, 2, 0, 2));
+  state.Apply(3, ClaimAfter(2, "b"));
+  EXPECT_EQ(state.Apply(4, Part(4, {kDay, 0}, 2, 1, 2)), Effect::kNone);
+  EXPECT_EQ(state.Apply(5, Part(4, {kDay, 0}, 1)), Effect::kBlock);
+}
+
+TEST(TopicState, AResignedLeaderLeavesNobody) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  EXPECT_EQ(state.Apply(1, {.kind = Kind::kResign, .epoch = 1}), Effect::kResigned);
+  EXPECT_EQ(state.epoch(), 0u);
+  EXPECT_EQ(state.leader(), "");
+  EXPECT_EQ(state.Apply(2, {.kind = Kind::kAlive, .epoch = 1}), Effect::kNone);
+}
+
+// Method: the records before offset 10 are gone.
+TEST(TopicState, BeginsInTheMiddleWithADayThatProvesItself) {
+  TopicState state;
+  EXPECT_EQ(state.Apply(10, Part(4, {kDay, 7}, 1)), Effect::kNone);
+  // At another place than its sender expected: somebody else may lead.
+  EXPECT_EQ(state.Apply(11, NextDay(4, {kDay, 8}, kDay + 1, 9)), Effect::kNone);
+  EXPECT_FALSE(state.place().has_value());
+  EXPECT_EQ(state.Apply(12, NextDay(4, {kDay, 8}, kDay + 1, 11)), Effect::kNextDay);
+  EXPECT_EQ(*state.place(), (ReplicaPlace{kDay + 1, 0}));
+  EXPECT_EQ(state.epoch(), 4u);
+  EXPECT_EQ(state.Apply(13, Part(4, {kDay + 1, 0}, 1)), Effect::kBlock);
+}
+
+TEST(TopicState, ADayFollowsTheWholeDayBefore) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  state.Apply(1, NextDay(1, {kNullInt, 0}, kDay));
+  state.Apply(2, Part(1, {kDay, 0}, 2));
+  EXPECT_EQ(state.Apply(3, NextDay(1, {kDay, 1}, kDay + 1)), Effect::kNone);
+  EXPECT_EQ(state.Apply(4, NextDay(1, {kDay, 2}, kDay)), Effect::kNone);
+  EXPECT_EQ(state.Apply(5, NextDay(1, {kDay, 2}, kDay + 3)), Effect::kNextDay);
+  EXPECT_EQ(state.mark().day_offset, 5);
+}
+
+TEST(TopicRecord, IsParsedAsItWasEncoded) {
+  const ByteBuffer bytes = wire::UpdMessage("trade", 3);
+  TopicRecord claim = ClaimAfter(41, "b");
+  claim.shard = {"east", "0123456789abcdef"};
+  TopicRecord part = Part(8, {kDay, 5}, 2, 1, 3);
+  part.bytes = bytes;
+  TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
+  day.carried["nyse"]["trade"] = 12;
+  for (const TopicRecord& record : {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3},
+                                    TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
+    const ByteBuffer encoded = EncodeTopicRecord(record);
+    const absl::StatusOr<TopicRecord> parsed = ParseTopicRecord(encoded);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(parsed->kind, record.kind);
+    EXPECT_EQ(parsed->epoch, record.epoch);
+    EXPECT_EQ(parsed->after, record.after);
+    EXPECT_EQ(parsed->name, record.name);
+    EXPECT_EQ(parsed->instance, record.instance);
+    EXPECT_EQ(parsed->shard, record.shard);
+    EXPECT_EQ(parsed->place, record.place);
+    EXPECT_EQ(parsed->messages, record.messages);
+    EXPECT_EQ(parsed->part, record.part);
+    EXPECT_EQ(parsed->next, record.next);
+    EXPECT_EQ(parsed->carried, record.carried);
+    EXPECT_TRUE(std::ranges::equal(parsed->bytes, record.bytes));
+  }
+}
+
+// Anybody may write into the topic. Method: each record is cut short, and changed at random places.
+TEST(TopicRecord, RefusesOtherBytes) {
+  const ByteBuffer bytes = wire::UpdMessage("trade", 3);
+  TopicRecord part = Part(8, {kDay, 5}, 2, 1, 3);
+  part.bytes = bytes;
+  TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
+  day.carried["nyse"]["trade"] = 12;
+  std::minstd_rand random(1);
+  for (const TopicRecord& record : {ClaimAfter(41), part, day}) {
+    const ByteBuffer encoded = EncodeTopicRecord(record);
+    for (size_t size = 0; size < encoded.size(); ++size) {
+      EXPECT_FALSE(ParseTopicRecord(encoded.span().first(size)).ok());
+    }
+    for (int i = 0; i < 2000; ++i) {
+      ByteBuffer changed = encoded.Clone();
+      changed.span()[random() % changed.size()] = static_cast<std::byte>(random());
+      TopicState state;
+      const absl::StatusOr<TopicRecord> parsed = ParseTopicRecord(changed);
+      if (parsed.ok()) state.Apply(3, *parsed);  // Whatever it says.
+    }
+  }
+  EXPECT_FALSE(ParseTopicRecord(AsBytes("garbage from elsewhere")).ok());
+}
+
+class TopicMarkTest : public wire::TplogTest {};
+
+TEST_F(TopicMarkTest, IsReadAsItWasWritten) {
+  const std::string path = directory_ + "/sym.topic";
+  ASSERT_TRUE(ReadTopicMark(path).ok());
+  EXPECT_FALSE(ReadTopicMark(path)->has_value());
+  const TopicMark mark{"cluster/t", {17, 4, "a", "host:5010", {kDay, 9}, 2, 1}};
+  ASSERT_TRUE(WriteTopicMark(path, mark).ok());
+  const std::optional<TopicMark> read = *ReadTopicMark(path);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->topic, mark.topic);
+  EXPECT_EQ(read->now.offset, 17);
+  EXPECT_EQ(read->now.epoch, 4u);
+  EXPECT_EQ(read->now.leader, "a");
+  EXPECT_EQ(read->now.place, (ReplicaPlace{kDay, 9}));
+  EXPECT_EQ(read->now.day_offset, 2);
+  EXPECT_EQ(read->now.day_epoch, 1u);
+  EXPECT_EQ(read->now.AtDay().offset, 2);
+  EXPECT_EQ(read->now.AtDay().leader, "");  // That of epoch 1 is not known.
+  // A power cut may leave anything.
+  const std::string whole = Content(path);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    Write(path, whole.substr(0, size));
+    EXPECT_FALSE(ReadTopicMark(path)->has_value());
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::tickerplant
