@@ -154,6 +154,8 @@ TEST(StackConfig, SaysWhatIsWrongWithALogInATopic) {
   const std::string tickerplant = "[tickerplant]\nlog = \"kafka:a:9092/d\"\n";
   EXPECT_THAT(ErrorOf("[replication]\netcd = [\"http://a:2379\"]\n" + tickerplant),
               testing::HasSubstr("etcd: the log is in Kafka"));
+  EXPECT_THAT(ErrorOf("[replication]\nacknowledge = 1\n" + tickerplant),
+              testing::HasSubstr("acknowledge: is of standbys with etcd"));
   EXPECT_THAT(ErrorOf("[replication]\nkafka_replicas = 0\n" + tickerplant),
               testing::HasSubstr("kafka_replicas: expected -1, or 1 and more"));
 }

@@ -123,6 +123,11 @@ absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
                            "etcd or log");
   }
   if (has_topic) {
+    for (const char* const key : {"acknowledge", "standby_timeout_ms", "cluster"}) {
+      if (section.Has(key)) {
+        return section.ErrorAt(key, "is of standbys with etcd, and the log is in Kafka");
+      }
+    }
     TS_RETURN_IF_ERROR(section.Read("kafka_settings", &replication.kafka.kafka.settings));
     TS_RETURN_IF_ERROR(
         section.Read("kafka_replicas", &replication.kafka.replication, -1, kReplicasMax));

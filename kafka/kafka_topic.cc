@@ -20,6 +20,12 @@ constexpr auto kTopicPause = std::chrono::milliseconds(500);
 constexpr size_t kRecordsOfTurn = 512;
 constexpr int kReplicationOfThree = 3;
 
+// Bytes that a record takes in the queue.
+size_t CostOf(const rd_kafka_message_t& message) {
+  constexpr size_t kOfMessage = 512;
+  return message.len + kOfMessage;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KafkaTopic>> KafkaTopic::Open(wire::EventLoop& loop,
@@ -54,6 +60,10 @@ absl::Status KafkaTopic::OpenClients() {
                                             {"enable.auto.commit", "false"},
                                             {"enable.auto.offset.store", "false"},
                                             {"enable.partition.eof", "true"},
+                                            // Records of transactions, which are others', do not
+                                            // count, and must not be waited for.
+                                            {"isolation.level", "read_uncommitted"},
+                                            {"fetch.wait.max.ms", "100"},
                                             {"auto.offset.reset", "error"},
                                             {"fetch.error.backoff.ms", "50"},
                                             {"queued.max.messages.kbytes", "32768"}}));
@@ -71,7 +81,9 @@ KafkaTopic::~KafkaTopic() {
   if (answers_.joinable()) answers_.join();
   queue_.clear();  // Before the consumer: messages refer to it.
   // Waiting for records that nobody takes would take for ever.
-  rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  if (producer_ != nullptr) {
+    rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  }
 }
 
 void KafkaTopic::Post(std::function<void()> function) {
@@ -138,11 +150,7 @@ void KafkaTopic::Read(int64_t from) {
     const std::lock_guard lock(mutex_);
     read_from_ = from;
     is_reading_ = true;
-    ++reading_;
-    queue_.clear();
-    queue_bytes_ = 0;
-    read_error_ = absl::OkStatus();
-    reached_end_ = false;
+    Forget();
   }
   changed_.notify_all();
 }
@@ -151,11 +159,17 @@ void KafkaTopic::StopReading() {
   const std::lock_guard lock(mutex_);
   read_from_.reset();
   is_reading_ = false;
+  Forget();
+}
+
+// Forgets what was read. `mutex_` is held.
+void KafkaTopic::Forget() {
   ++reading_;
   queue_.clear();
   queue_bytes_ = 0;
   read_error_ = absl::OkStatus();
   reached_end_ = false;
+  is_told_ = false;
 }
 
 absl::StatusOr<std::optional<RecordTopic::Taken>> KafkaTopic::Take() {
@@ -167,7 +181,7 @@ absl::StatusOr<std::optional<RecordTopic::Taken>> KafkaTopic::Take() {
     if (queue_.empty()) return std::nullopt;
     message = std::move(queue_.front());
     queue_.pop_front();
-    queue_bytes_ -= message->len;
+    queue_bytes_ -= CostOf(*message);
   }
   changed_.notify_all();
   return Taken{message->offset,
@@ -305,7 +319,7 @@ void KafkaTopic::ReadSome(uint64_t reading) {
         rd_kafka_consumer_poll(consumer_.get(), has_some ? 0 : kTopicPollMs));
     if (message == nullptr) break;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      bytes += message->len;
+      bytes += CostOf(*message);
       at_end = false;
       records.push_back(std::move(message));
     } else if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
@@ -317,6 +331,12 @@ void KafkaTopic::ReadSome(uint64_t reading) {
     } else {
       Report(KafkaError(message->err, "kafka: read"));
     }
+  }
+  if (!records.empty() && !at_end) {
+    // Kafka says that the end is reached only after a fetch without records.
+    int64_t low = 0, high = -1;
+    rd_kafka_get_watermark_offsets(consumer_.get(), options_.topic.c_str(), 0, &low, &high);
+    at_end = records.back()->offset + 1 == high;
   }
   if (records.empty() && !at_end && lost.ok()) return;
   Report(absl::OkStatus());

@@ -30,9 +30,6 @@ namespace tickstack::kafka {
 
 class KafkaTopic final : public RecordTopic {
  public:
-  // Records of this size are the largest that brokers take without a setting.
-  static constexpr size_t kRecordBytesMax = size_t{1'000'000};
-
   // Opens in the background, and retries while Kafka does not answer. Errors: those of
   // CheckKafkaOptions.
   static absl::StatusOr<std::unique_ptr<KafkaTopic>> Open(wire::EventLoop& loop,
@@ -59,6 +56,7 @@ class KafkaTopic final : public RecordTopic {
   bool OpenTopic();
   absl::StatusOr<bool> FindTopic();
   absl::Status BeginReading(int64_t from);
+  void Forget();
   void ReadSome(uint64_t reading);
   void OnAnswer(const rd_kafka_message_t& message);
   void Report(const absl::Status& problem);

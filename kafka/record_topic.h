@@ -38,6 +38,9 @@ class RecordTopic {
     std::function<void(absl::Status)> failed;
   };
 
+  // Brokers take no larger records unless they are set up for it.
+  static constexpr size_t kRecordBytesMax = 1'000'000;
+
   virtual ~RecordTopic() = default;
 
   // Appends a record, however long the topic cannot be reached. Cost: copies it.

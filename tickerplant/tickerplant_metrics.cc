@@ -23,6 +23,8 @@ constexpr double kMs = 1e-3;
 // watched for 30 s.
 constexpr double kOverdueMsMax = 60'000;
 
+constexpr std::string_view kReplica = wire::protocol::kReplica;
+
 constexpr serve::Metric kMetrics[] = {
     {"rows_logged_total", kCounter, "rows", "Rows that were logged.", kActivity, "rows", "table"},
     {"rows_accepted_total", kCounter, "rows", "Rows that were accepted from feeds.", kStats,
@@ -88,6 +90,24 @@ constexpr serve::Metric kMetrics[] = {
      kMs},
 };
 
+// Of a leader of several tickerplants.
+constexpr serve::Metric kReplicationMetrics[] = {
+    {"replication_epoch", kGauge, "leaders", "This leader's number.", kReplica, "epoch"},
+    {"replication_enough", kGauge, "states", "1 while rows can be replicated, so feeds are read.",
+     kReplica, "enough"},
+    {"replication_in_flight_bytes", kGauge, "bytes",
+     "Blocks that are replicated and not logged yet.", kReplica, "in_flight_bytes"},
+    {"replication_in_sync", kGauge, "members", "Standbys in the in-sync set.", kReplica, "in_sync"},
+    {"replication_silent_seconds",
+     kGauge,
+     "seconds",
+     "With a log in a topic: how long its oldest record has waited for an answer.",
+     kReplica,
+     "silent_ms",
+     {},
+     kMs},
+};
+
 constexpr std::string_view kUpstream = wire::protocol::kUpstream;
 
 constexpr serve::Metric kUpstreamMetrics[] = {
@@ -121,8 +141,6 @@ constexpr serve::Metric kUpstreamMetrics[] = {
      "Days between two copied ones of which the upstream has no log.", kUpstream, "days_skipped"},
 };
 
-constexpr std::string_view kReplica = wire::protocol::kReplica;
-
 constexpr serve::Metric kStandbyMetrics[] = {
     {"epoch", kGauge, "leaders", "Number of the cluster's newest leader.", kReplica, "epoch"},
     {"follows", kGauge, "connections", "1 while the leader's blocks are being logged.", kReplica,
@@ -140,11 +158,17 @@ constexpr serve::Metric kStandbyMetrics[] = {
      kMs},
 };
 
-constexpr auto kChainedMetrics = [] {
-  std::array<serve::Metric, std::size(kMetrics) + std::size(kUpstreamMetrics)> all{};
-  std::ranges::copy(kUpstreamMetrics, std::ranges::copy(kMetrics, all.begin()).out);
+// Both lists together.
+template <size_t N, size_t M>
+constexpr std::array<serve::Metric, N + M> Joined(const serve::Metric (&first)[N],
+                                                  const serve::Metric (&second)[M]) {
+  std::array<serve::Metric, N + M> all{};
+  std::ranges::copy(second, std::ranges::copy(first, all.begin()).out);
   return all;
-}();
+}
+
+constexpr auto kTickerplantMetrics = Joined(kMetrics, kReplicationMetrics);
+constexpr auto kChainedMetrics = Joined(kMetrics, kUpstreamMetrics);
 
 void AddUpstream(const serve::StatusFacts& facts, const serve::HealthLimits& limits,
                  serve::Reasons& reasons) {
@@ -189,7 +213,7 @@ void AddSilentFeeds(const serve::StatusFacts& facts, double at_most_ms, serve::R
 
 }  // namespace
 
-std::span<const serve::Metric> Metrics() { return kMetrics; }
+std::span<const serve::Metric> Metrics() { return kTickerplantMetrics; }
 
 std::span<const serve::Metric> ChainedMetrics() { return kChainedMetrics; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "tickerplant/replication_messages.h"
@@ -22,21 +23,33 @@ TopicLog::TopicLog(TopicState state, int64_t lease_ns, const Tickerplant* plant,
       clock_(clock),
       events_(std::move(events)),
       began_at_{plant->date(), plant->logged_seq()} {
-  appended_ns_ = clock_->MonotonicNs();
+  appended_ns_ = progress_ns_ = clock_->MonotonicNs();
+  last_offset_ = state_.next_offset() - 1;
   logged_ = state_.mark();
 }
 
 TopicLog::~TopicLog() = default;
 
 absl::Status TopicLog::Begin() {
-  if (state_.place()) {
-    if (*state_.place() == began_at_) return absl::OkStatus();
+  if (state_.place() && *state_.place() == began_at_) return absl::OkStatus();
+  // The first leader of the topic, or another one with its log, has to append the rest of it.
+  const bool is_ahead = state_.place() && !state_.is_whole() && *state_.place() < began_at_ &&
+                        began_at_.date == state_.place()->date;
+  if (state_.place() && !is_ahead) {
     return DataLoss("{}: has {} messages of {}, and the topic has {} of {}", plant_->log().path(),
                     began_at_.seq, FormatDate(began_at_.date), state_.place()->seq,
                     FormatDate(state_.place()->date));
   }
   TS_ASSIGN_OR_RETURN(shipped_, wire::TplogBlocks::Open(plant_->log().path()));
-  AppendNextDay({kNullInt, 0}, began_at_.date, shipped_->carried());
+  if (is_ahead) {
+    while (shipped_->end().seq < state_.place()->seq) {
+      TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> skipped, shipped_->Next());
+      if (!skipped) break;
+    }
+  } else {
+    TS_RETURN_IF_ERROR(
+        AppendNextDay({kNullInt, began_at_.seq}, began_at_.date, shipped_->carried()));
+  }
   Ship();
   return absl::OkStatus();
 }
@@ -45,11 +58,12 @@ absl::Status TopicLog::Begin() {
 
 void TopicLog::Append(TopicRecord record) {
   const int64_t now_ns = clock_->MonotonicNs();
-  if (unanswered_.empty()) progress_ns_ = now_ns;
+  if (unanswered_.empty() && !is_reading_) progress_ns_ = now_ns;
   appended_ns_ = now_ns;
   record.epoch = epoch_;
   topic_->Append(EncodeTopicRecord(record));
   record.bytes = {};
+  record.carried.clear();
   unanswered_.push_back(std::move(record));
 }
 
@@ -84,26 +98,36 @@ void TopicLog::OnLogged(ReplicaPlace place) {
   }
 }
 
-void TopicLog::AppendNextDay(ReplicaPlace before, int32_t next, NameMap<wire::TableRows> carried) {
+absl::Status TopicLog::AppendNextDay(ReplicaPlace before, int32_t next,
+                                     NameMap<wire::TableRows> carried) {
   // Who begins to read there can tell that this leader led, if nobody appends meanwhile.
   const int64_t after =
       std::max(state_.next_offset() - 1, last_offset_) + static_cast<int64_t>(unanswered_.size());
-  Append({.kind = Kind::kNextDay,
-          .after = after,
-          .place = before,
-          .next = next,
-          .carried = std::move(carried)});
+  TopicRecord record{.kind = Kind::kNextDay,
+                     .after = after,
+                     .place = before,
+                     .next = next,
+                     .carried = std::move(carried)};
+  if (EncodeTopicRecord(record).size() > kafka::RecordTopic::kRecordBytesMax) {
+    if (before.date == kNullInt) {
+      return ResourceExhausted("replication: the rows of {} feeds do not fit into a record",
+                               record.carried.size());
+    }
+    // Members that have the day before know them.
+    record.after = TopicRecord::kWithoutRows;
+    record.carried.clear();
+  }
+  Append(std::move(record));
+  return absl::OkStatus();
 }
 
 void TopicLog::OfferNextDay(int32_t date, int32_t next) {
   // As Tickerplant::RollTo.
   NameMap<wire::TableRows> carried = plant_->log().totals().feed_rows;
   absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
-  AppendNextDay({date, plant_->logged_seq()}, next, std::move(carried));
-}
-
-void TopicLog::Resign() {
-  if (!lost_) Append({.kind = Kind::kResign});
+  const absl::Status appended =
+      AppendNextDay({date, plant_->logged_seq()}, next, std::move(carried));
+  if (!appended.ok()) Lose(appended);
 }
 
 // Appends blocks of the log that the topic lacks, as far as there is room.
@@ -133,17 +157,22 @@ absl::Status TopicLog::ShipBlock() {
 void TopicLog::OnAppended(const absl::StatusOr<int64_t>& offset) {
   if (lost_) return;
   if (!offset.ok()) return Lose(offset.status());
-  if (*offset < 0 || unanswered_.empty()) {
-    return Lose(absl::InternalError("kafka: an answer without the place of a record"));
+  if (unanswered_.empty()) return Lose(absl::InternalError("kafka: an answer without a record"));
+  // Kafka does not know the offset, or has given it to an earlier record.
+  if (*offset <= last_offset_) {
+    return Lose(
+        DataLoss("kafka: a record is at offset {} of the topic, after one at {}: the topic "
+                 "has lost records",
+                 *offset, last_offset_));
   }
   const TopicRecord record = std::move(unanswered_.front());
   unanswered_.pop_front();
-  progress_ns_ = clock_->MonotonicNs();
   last_offset_ = *offset;
   if (*offset == state_.next_offset()) {
     Apply(*offset, record);
   } else if (*offset > state_.next_offset() && !is_reading_) {
     is_reading_ = true;
+    progress_ns_ = clock_->MonotonicNs();
     topic_->Read(state_.next_offset());
   }
   if (!lost_) events_.progress();
@@ -161,7 +190,7 @@ void TopicLog::OnReadable() {
     if (record.ok()) {
       Apply(offset, *record);
     } else {
-      state_.Skip(offset);
+      state_.Skip(offset, Crc32c((*taken)->record));
     }
     if (state_.next_offset() <= last_offset_) continue;
     is_reading_ = false;
@@ -171,6 +200,7 @@ void TopicLog::OnReadable() {
 }
 
 void TopicLog::Apply(int64_t offset, const TopicRecord& record) {
+  progress_ns_ = clock_->MonotonicNs();
   const TopicState::Effect effect = state_.Apply(offset, record);
   if (effect == TopicState::Effect::kLeader) {
     return Lose(FailedPrecondition("replication: {} leads since record {} of the topic",
@@ -195,13 +225,15 @@ void TopicLog::Lose(const absl::Status& why) {
 void TopicLog::Tick() {
   if (lost_) return;
   Ship();
-  if (unanswered_.empty() && clock_->MonotonicNs() - appended_ns_ >= lease_ns_ / 4) {
+  if (unanswered_.empty() && !is_reading_ &&
+      clock_->MonotonicNs() - appended_ns_ >= lease_ns_ / 4) {
     Append({.kind = Kind::kAlive});
   }
 }
 
 int64_t TopicLog::SilentNs() const {
-  return unanswered_.empty() ? 0 : clock_->MonotonicNs() - progress_ns_;
+  const bool is_waiting = !unanswered_.empty() || is_reading_;
+  return is_waiting ? clock_->MonotonicNs() - progress_ns_ : 0;
 }
 
 void TopicLog::AddStats(SymbolVector& keys, std::vector<Value>& values) const {

@@ -35,7 +35,7 @@ namespace tickstack::tickerplant {
 class TopicLog final : public Replication {
  public:
   static constexpr size_t kInFlightBytes = size_t{8} << 20;
-  // A record without an answer for this long pauses feeds.
+  // Without a record that is applied for this long although some wait, feeds are paused.
   static constexpr int64_t kSilentNsMax = kNsPerSecond;
 
   struct Events {
@@ -45,7 +45,8 @@ class TopicLog final : public Replication {
 
   // `state` is that of the claim with which this leader begins. `plant`, `topic` and `clock` must
   // outlive this; the owner of `topic` passes its events on. If the topic has no day yet, Begin
-  // appends the day of the log, and the blocks that the log has follow.
+  // appends the day of the log, and the blocks that the log has follow. If it has only some of
+  // those, the rest follows.
   TopicLog(TopicState state, int64_t lease_ns, const Tickerplant* plant, kafka::RecordTopic* topic,
            const Clock* clock, Events events);
   ~TopicLog() override;
@@ -57,8 +58,6 @@ class TopicLog final : public Replication {
   void OnAppended(const absl::StatusOr<int64_t>& offset);
   void OnReadable();
 
-  // Says that this leader ends.
-  void Resign();
   // From where the topic may be read to continue the log as it is now.
   TopicState::Mark logged_mark() const { return in_flight_.empty() ? state_.mark() : logged_; }
 
@@ -88,7 +87,7 @@ class TopicLog final : public Replication {
   };
   void Append(TopicRecord record);
   void AppendBlock(ReplicaPlace at, uint32_t messages, std::span<const std::byte> block);
-  void AppendNextDay(ReplicaPlace before, int32_t next, NameMap<wire::TableRows> carried);
+  absl::Status AppendNextDay(ReplicaPlace before, int32_t next, NameMap<wire::TableRows> carried);
   void Apply(int64_t offset, const TopicRecord& record);
   void Ship();
   absl::Status ShipBlock();
@@ -105,7 +104,7 @@ class TopicLog final : public Replication {
   const ReplicaPlace began_at_;
   // Records whose append has no answer, without their bytes, and when the oldest was appended.
   std::deque<TopicRecord> unanswered_;
-  int64_t progress_ns_ = 0;   // MonotonicNs of the last answer, or of the first append after it.
+  int64_t progress_ns_ = 0;  // MonotonicNs of the last record that was applied, or is waited for.
   int64_t last_offset_ = -1;  // Of this leader's last record with an answer.
   int64_t appended_ns_ = 0;   // MonotonicNs of the last append.
   bool is_reading_ = false;

@@ -17,9 +17,9 @@ std::string BodyOf(const TopicMark& mark) {
   const TopicState::Mark& now = mark.now;
   return fmt::format(
       "tickstack topic mark 1\ntopic {}\noffset {}\nepoch {}\nleader {}\naddress {}\ndate {}\n"
-      "seq {}\nday_offset {}\nday_epoch {}\n",
+      "seq {}\ncrc {}\nleast {}\nday_offset {}\nday_epoch {}\n",
       mark.topic, now.offset, now.epoch, now.leader, now.address, now.place.date, now.place.seq,
-      now.day_offset, now.day_epoch);
+      now.crc, now.least_seq, now.day_offset, now.day_epoch);
 }
 
 // Takes `key VALUE\n` from the front; nullopt if the text begins otherwise.
@@ -42,11 +42,10 @@ bool TakeText(std::string_view key, std::string_view& text, std::string* out) {
 
 template <typename T>
 bool TakeNumber(std::string_view key, std::string_view& text, T* out) {
-  const std::optional<std::string_view> value = TakeValue(key, text);
-  if (!value) return false;
-  const char* const last = value->data() + value->size();
-  const auto [end, error] = std::from_chars(value->data(), last, *out);
-  return error == std::errc() && end == last;
+  const std::optional<std::string_view> taken = TakeValue(key, text);
+  const std::string_view value = taken.value_or("");
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), *out);
+  return error == std::errc() && end == value.data() + value.size();
 }
 
 }  // namespace
@@ -65,7 +64,8 @@ absl::StatusOr<std::optional<TopicMark>> ReadTopicMark(const std::string& path) 
       TakeNumber("epoch", text, &mark.now.epoch) && TakeText("leader", text, &mark.now.leader) &&
       TakeText("address", text, &mark.now.address) &&
       TakeNumber("date", text, &mark.now.place.date) &&
-      TakeNumber("seq", text, &mark.now.place.seq) &&
+      TakeNumber("seq", text, &mark.now.place.seq) && TakeNumber("crc", text, &mark.now.crc) &&
+      TakeNumber("least", text, &mark.now.least_seq) &&
       TakeNumber("day_offset", text, &mark.now.day_offset) &&
       TakeNumber("day_epoch", text, &mark.now.day_epoch) &&
       text == ChecksumLine(all.substr(0, all.size() - text.size()));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
@@ -22,6 +23,9 @@ namespace {
 
 constexpr auto kMemberTick = 10ms;
 constexpr auto kMarkPause = 1s;
+constexpr size_t kBytesOfTurn = size_t{4} << 20;  // Of records, before the loop does other work.
+constexpr size_t kRecordCost = 1024;              // A record takes as long as so many bytes.
+constexpr int64_t kFullPauseNs = 200'000'000;     // While the disk is full.
 constexpr size_t kBlockMessageBytesMax = kReplicaBlockBytesMax + (size_t{1} << 20);
 
 uint64_t RandomInstance() {
@@ -63,7 +67,10 @@ TopicMember::TopicMember(wire::EventLoop& loop, TopicMemberOptions options,
       timer_(loop),
       mark_timer_(loop) {}
 
-TopicMember::~TopicMember() = default;
+TopicMember::~TopicMember() {
+  ended_ = true;
+  Resign();
+}
 
 void TopicMember::End(const absl::Status& why) {
   if (std::exchange(ended_, true)) return;
@@ -80,6 +87,8 @@ void TopicMember::OnTopicOpened(const std::string& identity) {
 
 absl::Status TopicMember::BeginReading() {
   TS_ASSIGN_OR_RETURN(const std::optional<TopicMark> mark, ReadTopicMark(mark_path_));
+  // After a power cut the day before an empty day may lack its end: this drops the empty one.
+  if (log_->may_lack_rows()) TS_RETURN_IF_ERROR(log_->RequestAs(options_.name, 0).status());
   const ReplicaPlace own = log_->place();
   if (mark && mark->topic != topic_identity_) {
     return FailedPrecondition("{}: the log is that of the topic {}, and not of {}", mark_path_,
@@ -89,20 +98,41 @@ absl::Status TopicMember::BeginReading() {
   const TopicState::Mark& now = mark->now;
   if (own >= now.place) {
     state_ = TopicState(now);
+    // The record before it is read, too: it shows whether this is still the same topic.
+    is_verifying_ = now.offset > 0;
   } else if (own.date == now.place.date) {
     // A power cut has taken the log's end. The day is read again.
     state_ = TopicState(now.AtDay());
+    expects_day_ = true;
   } else {
     return ReadAll();
   }
   may_continue_ = state_.leader() == options_.name && state_.address() == options_.address;
-  topic_->Read(state_.next_offset());
+  topic_->Read(state_.next_offset() - (is_verifying_ ? 1 : 0));
   return absl::OkStatus();
+}
+
+// Continues to read with a mark whose record is, or is not, that of the topic.
+absl::Status TopicMember::Verify(const absl::StatusOr<kafka::RecordTopic::Taken>& taken) {
+  is_verifying_ = false;
+  const int64_t next = state_.next_offset();
+  if (taken.ok() && taken->offset == next - 1 && Crc32c(taken->record) == state_.mark().crc) {
+    return absl::OkStatus();
+  }
+  // Kafka has deleted it, and everything before it, because it is old.
+  if (!taken.ok() && topic_->oldest() == next) {
+    topic_->Read(next);
+    return absl::OkStatus();
+  }
+  LogWarn("topic is read from its oldest record: it has another record than the log offset={}",
+          next - 1);
+  return ReadAll();
 }
 
 absl::Status TopicMember::ReadAll() {
   state_ = {};
   parts_.clear();
+  may_continue_ = is_verifying_ = expects_day_ = false;
   reads_from_oldest_ = true;
   topic_->Read(kafka::RecordTopic::kOldest);
   return absl::OkStatus();
@@ -115,22 +145,32 @@ void TopicMember::OnReadable() {
   if (const absl::Status taken = TakeRecords(); !taken.ok()) End(taken);
 }
 
-// kResourceExhausted never: a full disk is tried again later.
+// While the disk is full, a block stays pending, and this does nothing.
 absl::Status TopicMember::TakeRecords() {
+  size_t bytes = 0;
   while (!leads_) {
+    // The loop has other work, too.
+    if (bytes > kBytesOfTurn) {
+      loop_.Post([this, alive = std::weak_ptr(alive_)] {
+        if (!alive.expired()) OnReadable();
+      });
+      return absl::OkStatus();
+    }
     if (pending_) {
       const absl::Status appended = AppendPending();
       if (absl::IsResourceExhausted(appended)) return absl::OkStatus();
       TS_RETURN_IF_ERROR(appended);
     }
     absl::StatusOr<std::optional<kafka::RecordTopic::Taken>> taken = topic_->Take();
+    if (is_verifying_ && absl::IsDataLoss(taken.status())) return Verify(taken.status());
     if (absl::IsDataLoss(taken.status()) && !reads_from_oldest_) {
       LogWarn("topic is read from its oldest record error=\"{}\"", Message(taken.status()));
       return ReadAll();
     }
     TS_RETURN_IF_ERROR(taken.status());
     if (!*taken) return absl::OkStatus();
-    TS_RETURN_IF_ERROR(Apply(**taken));
+    bytes += (*taken)->record.size() + kRecordCost;
+    TS_RETURN_IF_ERROR(is_verifying_ ? Verify(**std::move(taken)) : Apply(**taken));
   }
   return absl::OkStatus();
 }
@@ -144,11 +184,16 @@ absl::Status TopicMember::Apply(const kafka::RecordTopic::Taken& taken) {
       LogWarn("record does not count offset={} error=\"{}\"", taken.offset,
               Message(record.status()));
     }
-    state_.Skip(taken.offset);
+    state_.Skip(taken.offset, Crc32c(taken.record));
     return absl::OkStatus();
   }
   const TopicState::Effect effect = state_.Apply(taken.offset, *record);
-  if (effect == TopicState::Effect::kNone) return absl::OkStatus();
+  if (std::exchange(expects_day_, false) && effect != TopicState::Effect::kNextDay) {
+    LogWarn("topic is read from its oldest record: the day does not begin at offset={}",
+            taken.offset);
+    return ReadAll();
+  }
+  if (effect == TopicState::Effect::kNone) return CheckFit(taken.offset, *record);
   heard_ns_ = loop_.clock().MonotonicNs();
   switch (effect) {
     case TopicState::Effect::kLeader:
@@ -182,6 +227,19 @@ absl::Status TopicMember::Apply(const kafka::RecordTopic::Taken& taken) {
       return absl::OkStatus();
   }
   return absl::OkStatus();
+}
+
+// kDataLoss if a record that does not count shows that the topic is not the one that was read.
+absl::Status TopicMember::CheckFit(int64_t offset, const TopicRecord& record) {
+  if (state_.HasLostTrackAt(record)) {
+    return DataLoss(
+        "record {} of the topic is of message {} of {}, epoch {}: records before it are missing",
+        offset, record.place.seq, FormatDate(record.place.date), record.epoch);
+  }
+  if (!state_.IsRepeated(record) || record.parts != 1) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const Value message, wire::DecodeMessage(record.bytes));
+  TS_ASSIGN_OR_RETURN(const ReplicaBlock block, ParseReplicaBlock(message));
+  return Compare(block);
 }
 
 // kResourceExhausted: the disk is full, and the block is still pending.
@@ -237,7 +295,11 @@ absl::Status TopicMember::CompareFrom(uint64_t seq) {
 absl::Status TopicMember::Compare(const ReplicaBlock& block) {
   if (block.at.date != log_->place().date) return absl::OkStatus();  // A day that has ended here.
   TS_RETURN_IF_ERROR(CompareFrom(block.at.seq));
-  TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> own, compared_->Next());
+  std::optional<wire::IndexBlock> own;
+  do {
+    // A repair of the log may leave a block without messages.
+    TS_ASSIGN_OR_RETURN(own, compared_->Next());
+  } while (own && own->messages == 0);
   const bool is_same = own && own->messages == block.messages && own->crc == block.crc;
   return is_same ? absl::OkStatus() : NotThatOfTheTopic(block.at.seq);
 }
@@ -261,13 +323,23 @@ absl::Status TopicMember::CompareTorn(const ReplicaBlock& block) {
 
 absl::Status TopicMember::ApplyNextDay(const TopicRecord& record) {
   const ReplicaPlace own = log_->place();
-  if (log_->has_log() && own.date >= record.next) return absl::OkStatus();
+  const bool has_rows = record.after != TopicRecord::kWithoutRows;
+  if (log_->has_log() && own.date >= record.next) {
+    const bool is_begun = own == ReplicaPlace{record.next, 0} && has_rows;
+    return is_begun ? log_->Begin(record.next, record.carried) : absl::OkStatus();
+  }
   if (log_->has_log() && own == record.place) {
     return log_->EndDay({state_.epoch(), record.place.date, record.next});
   }
-  if (log_->has_log() && record.place.date == own.date) {
+  if (log_->has_log() && record.place.date == own.date && own.seq > record.place.seq) {
     return DataLoss("{}: has {} messages, and the topic has {} of this day", log_->path(), own.seq,
                     record.place.seq);
+  }
+  if (!has_rows) {
+    return DataLoss(
+        "the topic does not say how many rows of each feed {} begins with: copy the "
+        "log of another member",
+        FormatDate(record.next));
   }
   return log_->Begin(record.next, record.carried);
 }
@@ -276,7 +348,8 @@ absl::Status TopicMember::ApplyNextDay(const TopicRecord& record) {
 
 void TopicMember::Tick() {
   if (ended_ || leads_) return;
-  if (pending_) {
+  if (pending_ && loop_.clock().MonotonicNs() >= again_ns_) {
+    again_ns_ = loop_.clock().MonotonicNs() + kFullPauseNs;
     OnReadable();
     if (ended_ || leads_) return;
   }
@@ -305,7 +378,16 @@ absl::Status TopicMember::MayClaim() const {
   const ReplicaPlace own = log_->place();
   const bool is_empty = !log_->has_log() || own.seq == 0;
   if (state_.place()) {
-    if (own == *state_.place()) return absl::OkStatus();
+    const bool is_equal = own == *state_.place();
+    if (is_equal && state_.is_whole()) return absl::OkStatus();
+    // The log of the first leader, which has not appended all of it.
+    const ReplicaPlace least{state_.place()->date, state_.least_seq()};
+    if (own.date == least.date && own >= least && !state_.is_whole()) return absl::OkStatus();
+    if (is_equal) {
+      return FailedPrecondition(
+          "the topic has {} of the {} messages of {} that its first leader had: start that member",
+          own.seq, least.seq, FormatDate(own.date));
+    }
     return DataLoss("{}: has {} messages of {}, and the topic has {} of {}", log_->path(), own.seq,
                     FormatDate(own.date), state_.place()->seq, FormatDate(state_.place()->date));
   }
@@ -327,12 +409,13 @@ absl::Status TopicMember::MayClaim() const {
 
 void TopicMember::Claim() {
   has_claimed_ = true;
-  topic_->Append(EncodeTopicRecord({.kind = TopicRecord::Kind::kClaim,
-                                    .after = state_.next_offset() - 1,
-                                    .name = options_.name,
-                                    .address = options_.address,
-                                    .instance = instance_,
-                                    .shard = options_.shard}));
+  TopicRecord claim{.kind = TopicRecord::Kind::kClaim,
+                    .after = state_.next_offset() - 1,
+                    .name = options_.name,
+                    .address = options_.address,
+                    .instance = instance_,
+                    .shard = options_.shard};
+  topic_->Append(EncodeTopicRecord(claim));
 }
 
 void TopicMember::OnAppended(const absl::StatusOr<int64_t>& offset) {
@@ -362,7 +445,11 @@ void TopicMember::Lead(TickerplantService& service) {
   auto log = std::make_unique<TopicLog>(
       state_, options_.lease_ns, &service.tickerplant(), topic_.get(), &loop_.clock(),
       TopicLog::Events{.progress = [&service] { service.OnReplicationProgress(); },
-                       .lost = [this](const absl::Status& why) { End(why); }});
+                       .lost =
+                           [this](const absl::Status& why) {
+                             is_lost_ = true;
+                             End(why);
+                           }});
   leading_ = log.get();
   const absl::Status begun = log->Begin();
   service.Lead(std::move(log));
@@ -384,13 +471,18 @@ void TopicMember::WriteMark() {
   marked_offset_ = now.offset;
 }
 
+// A leader that ends, for whatever reason, lets another one lead at once.
+void TopicMember::Resign() {
+  if (!leads_ || std::exchange(is_lost_, true)) return;
+  TopicRecord record{.kind = TopicRecord::Kind::kResign, .epoch = state_.epoch()};
+  topic_->Append(EncodeTopicRecord(record));
+  topic_->Flush();
+}
+
 absl::Status TopicMember::Stop() {
   timer_.Cancel();
   mark_timer_.Cancel();
-  if (leading_ != nullptr) {
-    leading_->Resign();
-    topic_->Flush();
-  }
+  Resign();
   ended_ = true;
   topic_->StopReading();
   if (!leads_) WriteMark();

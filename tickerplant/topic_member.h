@@ -73,6 +73,8 @@ class TopicMember final : public ClusterRole {
   void OnTopicOpened(const std::string& identity);
   absl::Status BeginReading();
   absl::Status ReadAll();
+  absl::Status Verify(const absl::StatusOr<kafka::RecordTopic::Taken>& taken);
+  absl::Status CheckFit(int64_t offset, const TopicRecord& record);
   void OnReadable();
   absl::Status TakeRecords();
   absl::Status Apply(const kafka::RecordTopic::Taken& taken);
@@ -87,6 +89,7 @@ class TopicMember final : public ClusterRole {
   bool IsClaimDue();
   void Claim();
   void OnAppended(const absl::StatusOr<int64_t>& offset);
+  void Resign();
   absl::Status BeginToLead();
   void WriteMark();
   void End(const absl::Status& why);
@@ -101,6 +104,8 @@ class TopicMember final : public ClusterRole {
   std::string topic_identity_;  // Empty: the topic was not reached yet.
   TopicState state_;
   bool reads_from_oldest_ = false;
+  bool is_verifying_ = false;  // The next record is the one before the mark.
+  bool expects_day_ = false;   // The next record begins the day of the mark.
   // A block whose parts are complete, while the disk is full.
   std::optional<ByteBuffer> pending_;
   ByteBuffer parts_;
@@ -113,7 +118,9 @@ class TopicMember final : public ClusterRole {
   bool has_claimed_ = false;   // The claim has no answer yet.
   bool may_continue_ = false;  // The leader was this member, in an earlier process.
   bool leads_ = false;
+  bool is_lost_ = false;  // It leads no longer.
   bool ended_ = false;
+  int64_t again_ns_ = 0;    // MonotonicNs of the next attempt while the disk is full.
   absl::Status hindrance_;  // Why it cannot lead; OK if it can.
   int64_t marked_offset_ = -1;
   OpenedLog opened_;

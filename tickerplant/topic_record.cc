@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/status.h"
 #include "wire/codec.h"
 #include "wire/ipc.h"
@@ -113,9 +114,7 @@ void AddCarriedRows(const NameMap<wire::TableRows>& carried, std::vector<Value>&
   items.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
 }
 
-}  // namespace
-
-ByteBuffer EncodeTopicRecord(const TopicRecord& record) {
+ByteBuffer EncodeRecord(const TopicRecord& record) {
   std::vector<Value> items = {Value::Symbol(VerbOf(record.kind))};
   if (record.kind != Kind::kClaim) items.push_back(LongOfRecord(record.epoch));
   switch (record.kind) {
@@ -148,6 +147,14 @@ ByteBuffer EncodeTopicRecord(const TopicRecord& record) {
   return wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(items)));
 }
 
+}  // namespace
+
+ByteBuffer EncodeTopicRecord(TopicRecord& record) {
+  ByteBuffer bytes = EncodeRecord(record);
+  record.crc = Crc32c(bytes);
+  return bytes;
+}
+
 absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
   TS_ASSIGN_OR_RETURN(Value body, wire::DecodeMessage(bytes));
   const auto wrong = [] { return InvalidArgument("a record of another form"); };
@@ -160,6 +167,7 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
   if (found == kRecordVerbs.end()) return wrong();
   TopicRecord record;
   record.kind = found->second;
+  record.crc = Crc32c(bytes);
   record.body = std::move(body);
   Items items(record.body.items());
   if (record.kind != Kind::kClaim) record.epoch = items.Count();

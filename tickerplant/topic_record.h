@@ -38,13 +38,17 @@ struct TopicRecord {
   uint64_t epoch = 0;  // 1 + the offset of the leader's claim. Not of a claim.
   // Of a claim and of a next day: the offset before its own, if nobody appended meanwhile.
   int64_t after = -1;
+  // `after` of a next day without the feeds' rows, which were too many for a record. Nobody can
+  // begin to read with it.
+  static constexpr int64_t kWithoutRows = -2;
   // Of a claim.
   std::string name = {};
   std::string address = {};
   uint64_t instance = 0;  // Differs between processes.
   ShardId shard = {};
-  // Of a part: where its block begins. Of a next day: where the day before ends; its date is null
-  // if there is none.
+  // Of a part: where its block begins. Of a next day: where the day before ends. If the topic has
+  // none, its date is null, and seq the number of messages that the log of `next` has already: they
+  // follow.
   ReplicaPlace place = {};
   // Of a part.
   uint32_t messages = 0;  // Of the whole block.
@@ -55,11 +59,12 @@ struct TopicRecord {
   int32_t next = 0;
   NameMap<wire::TableRows> carried = {};
 
-  Value body = {};  // Of a parsed record.
+  uint32_t crc = 0;  // CRC-32C of the record's bytes, once it was parsed or encoded.
+  Value body = {};   // Of a parsed record.
 };
 
-// Cost: copies the bytes once.
-ByteBuffer EncodeTopicRecord(const TopicRecord& record);
+// Sets the record's crc. Cost: copies the bytes once, and reads them.
+ByteBuffer EncodeTopicRecord(TopicRecord& record);
 // kInvalidArgument unless the bytes are one of the messages above.
 absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> record);
 

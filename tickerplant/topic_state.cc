@@ -1,14 +1,19 @@
 #include "tickerplant/topic_state.h"
 
+#include <utility>
+
 namespace tickstack::tickerplant {
 
 TopicState::TopicState(const Mark& mark)
     : next_offset_(mark.offset),
       epoch_(mark.epoch),
+      newest_epoch_(mark.epoch),
       leader_(mark.leader),
       address_(mark.address),
+      least_seq_(mark.least_seq),
       day_offset_(mark.day_offset),
-      day_epoch_(mark.day_epoch) {
+      day_epoch_(mark.day_epoch),
+      crc_(mark.crc) {
   if (mark.place.date != kNullInt) place_ = mark.place;
 }
 
@@ -18,6 +23,8 @@ TopicState::Mark TopicState::mark() const {
           .leader = leader_,
           .address = address_,
           .place = place_.value_or(ReplicaPlace{kNullInt, 0}),
+          .crc = parts_seen_ > 0 ? block_crc_ : crc_,
+          .least_seq = least_seq_,
           .day_offset = day_offset_,
           .day_epoch = day_epoch_};
 }
@@ -34,10 +41,11 @@ TopicState::Mark TopicState::Mark::AtDay() const {
 
 TopicState::Effect TopicState::Apply(int64_t offset, const TopicRecord& record) {
   using Kind = TopicRecord::Kind;
+  const uint32_t before = std::exchange(crc_, record.crc);
   next_offset_ = offset + 1;
   if (record.kind == Kind::kClaim) {
     if (offset != record.after + 1) return Effect::kNone;
-    epoch_ = static_cast<uint64_t>(offset) + 1;
+    epoch_ = newest_epoch_ = static_cast<uint64_t>(offset) + 1;
     leader_ = record.name;
     address_ = record.address;
     instance_ = record.instance;
@@ -46,7 +54,7 @@ TopicState::Effect TopicState::Apply(int64_t offset, const TopicRecord& record) 
   }
   if (record.kind == Kind::kNextDay) return ApplyNextDay(offset, record);
   if (record.epoch == 0 || record.epoch != epoch_) return Effect::kNone;
-  if (record.kind == Kind::kPart) return ApplyPart(offset, record);
+  if (record.kind == Kind::kPart) return ApplyPart(offset, before, record);
   if (record.kind == Kind::kAlive) return Effect::kAlive;
   epoch_ = 0;
   instance_ = 0;
@@ -62,11 +70,12 @@ TopicState::Effect TopicState::ApplyNextDay(int64_t offset, const TopicRecord& r
     // Where reading began in the middle, this proves who leads.
     const bool proves = !place_ && epoch_ == 0 && offset == record.after + 1 && record.epoch != 0;
     if (!proves) return Effect::kNone;
-    epoch_ = record.epoch;
+    epoch_ = newest_epoch_ = record.epoch;
   } else if (place_ ? record.place != *place_ || record.next <= place_->date
                     : record.next == kNullInt) {
     return Effect::kNone;
   }
+  least_seq_ = record.place.date == kNullInt ? record.place.seq : 0;
   place_ = {record.next, 0};
   day_offset_ = offset;
   day_epoch_ = epoch_;
@@ -74,13 +83,26 @@ TopicState::Effect TopicState::ApplyNextDay(int64_t offset, const TopicRecord& r
   return Effect::kNextDay;
 }
 
-TopicState::Effect TopicState::ApplyPart(int64_t offset, const TopicRecord& record) {
+bool TopicState::HasLostTrackAt(const TopicRecord& record) const {
+  if (record.kind == TopicRecord::Kind::kClaim || newest_epoch_ == 0) return false;
+  if (record.epoch > newest_epoch_) return true;
+  return place_ && epoch_ != 0 && record.epoch == epoch_ && record.place >= *place_;
+}
+
+bool TopicState::IsRepeated(const TopicRecord& record) const {
+  return record.kind == TopicRecord::Kind::kPart && place_ && epoch_ != 0 &&
+         record.epoch == epoch_ && record.place < *place_;
+}
+
+TopicState::Effect TopicState::ApplyPart(int64_t offset, uint32_t before,
+                                         const TopicRecord& record) {
   if (!place_ || record.place != *place_) return Effect::kNone;
   if (record.part == 0) {
     parts_seen_ = 0;
     parts_ = record.parts;
     messages_ = record.messages;
     block_offset_ = offset;
+    block_crc_ = before;
   }
   const bool follows =
       record.part == parts_seen_ && record.parts == parts_ && record.messages == messages_;

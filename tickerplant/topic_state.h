@@ -46,6 +46,9 @@ class TopicState {
     std::string leader = {};
     std::string address = {};
     ReplicaPlace place = {kNullInt, 0};
+    uint32_t crc = 0;  // Of the record before `offset`.
+    // Messages of that day that its first leader had before the topic had them.
+    uint64_t least_seq = 0;
     // The record with which that day begins, and its epoch.
     int64_t day_offset = 0;
     uint64_t day_epoch = 0;
@@ -59,7 +62,16 @@ class TopicState {
   // Applies the record at `offset`, which must not be before next_offset().
   Effect Apply(int64_t offset, const TopicRecord& record);
   // Passes a record of another form: it does not count.
-  void Skip(int64_t offset) { next_offset_ = offset + 1; }
+  void Skip(int64_t offset, uint32_t crc) {
+    next_offset_ = offset + 1;
+    crc_ = crc;
+  }
+  // True if a record that does not count shows that records before it are missing, or that this is
+  // another topic: it is of a later leader than the last one, or of that one beyond the log's end.
+  bool HasLostTrackAt(const TopicRecord& record) const;
+  // True if such a record is of the last leader, for a place before the log's end: Kafka may repeat
+  // a record if it loses what it knows of a producer.
+  bool IsRepeated(const TopicRecord& record) const;
 
   int64_t next_offset() const { return next_offset_; }
   uint64_t epoch() const { return epoch_; }              // 0: unknown, or there is no leader.
@@ -68,26 +80,33 @@ class TopicState {
   uint64_t instance() const { return instance_; }  // Of the leader's process; 0: not known.
   // The end of the log; nullopt if no day has begun, or its beginning was not read.
   const std::optional<ReplicaPlace>& place() const { return place_; }
+  // False while the log of the first leader is appended that it had before the topic.
+  bool is_whole() const { return place_.has_value() && place_->seq >= least_seq_; }
+  uint64_t least_seq() const { return least_seq_; }
   // From where reading may continue with this state.
   Mark mark() const;
 
  private:
-  Effect ApplyPart(int64_t offset, const TopicRecord& record);
+  Effect ApplyPart(int64_t offset, uint32_t before, const TopicRecord& record);
   Effect ApplyNextDay(int64_t offset, const TopicRecord& record);
 
   int64_t next_offset_ = 0;
   uint64_t epoch_ = 0;
+  uint64_t newest_epoch_ = 0;  // Of the last claim that counts, also if its leader has resigned.
   std::string leader_;
   std::string address_;
   uint64_t instance_ = 0;
   std::optional<ReplicaPlace> place_;
+  uint64_t least_seq_ = 0;
   int64_t day_offset_ = 0;
   uint64_t day_epoch_ = 0;
+  uint32_t crc_ = 0;  // Of the last record.
   // The block of which some parts are there.
   uint32_t parts_seen_ = 0;
   uint32_t parts_ = 0;
   uint32_t messages_ = 0;
   int64_t block_offset_ = 0;  // Of its first part.
+  uint32_t block_crc_ = 0;    // Of the record before that.
 };
 
 }  // namespace tickstack::tickerplant

@@ -88,6 +88,39 @@ TEST(TopicState, PartsOfALostLeaderAreForgotten) {
   EXPECT_EQ(state.Apply(5, Part(4, {kDay, 0}, 1)), Effect::kBlock);
 }
 
+TEST(TopicState, KnowsWhichRecordsShowThatOthersAreMissing) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  state.Apply(1, NextDay(1, {kNullInt, 0}, kDay));
+  state.Apply(2, Part(1, {kDay, 0}, 2));
+  const TopicRecord beyond = Part(1, {kDay, 3}, 1), repeated = Part(1, {kDay, 0}, 2),
+                    of_later_leader = Part(9, {kDay, 2}, 1);
+  EXPECT_EQ(state.Apply(3, beyond), Effect::kNone);
+  EXPECT_TRUE(state.HasLostTrackAt(beyond));
+  EXPECT_EQ(state.Apply(4, repeated), Effect::kNone);
+  EXPECT_FALSE(state.HasLostTrackAt(repeated));
+  EXPECT_TRUE(state.IsRepeated(repeated));
+  EXPECT_EQ(state.Apply(5, of_later_leader), Effect::kNone);
+  EXPECT_TRUE(state.HasLostTrackAt(of_later_leader));
+  EXPECT_EQ(state.Apply(6, ClaimAfter(5, "b")), Effect::kLeader);
+  EXPECT_FALSE(state.HasLostTrackAt(Part(1, {kDay, 3}, 1)));  // Of the one before.
+}
+
+// The first leader had five messages before the topic was there.
+TEST(TopicState, IsWholeOnceTheLogOfTheFirstLeaderIsThere) {
+  TopicState state;
+  state.Apply(0, ClaimAfter(-1));
+  EXPECT_FALSE(state.is_whole());
+  EXPECT_EQ(state.Apply(1, NextDay(1, {kNullInt, 5}, kDay)), Effect::kNextDay);
+  state.Apply(2, Part(1, {kDay, 0}, 3));
+  EXPECT_FALSE(state.is_whole());
+  EXPECT_FALSE(TopicState(state.mark()).is_whole());
+  state.Apply(3, Part(1, {kDay, 3}, 2));
+  EXPECT_TRUE(state.is_whole());
+  state.Apply(4, NextDay(1, {kDay, 5}, kDay + 1));
+  EXPECT_TRUE(state.is_whole());
+}
+
 TEST(TopicState, AResignedLeaderLeavesNobody) {
   TopicState state;
   state.Apply(0, ClaimAfter(-1));
@@ -129,13 +162,14 @@ TEST(TopicRecord, IsParsedAsItWasEncoded) {
   part.bytes = bytes;
   TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
   day.carried["nyse"]["trade"] = 12;
-  for (const TopicRecord& record : {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3},
+  for (TopicRecord record : {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3},
                                     TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
     const ByteBuffer encoded = EncodeTopicRecord(record);
     const absl::StatusOr<TopicRecord> parsed = ParseTopicRecord(encoded);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(parsed->kind, record.kind);
     EXPECT_EQ(parsed->epoch, record.epoch);
+    EXPECT_EQ(parsed->crc, record.crc);
     EXPECT_EQ(parsed->after, record.after);
     EXPECT_EQ(parsed->name, record.name);
     EXPECT_EQ(parsed->instance, record.instance);
@@ -157,7 +191,7 @@ TEST(TopicRecord, RefusesOtherBytes) {
   TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
   day.carried["nyse"]["trade"] = 12;
   std::minstd_rand random(1);
-  for (const TopicRecord& record : {ClaimAfter(41), part, day}) {
+  for (TopicRecord record : {ClaimAfter(41), part, day}) {
     const ByteBuffer encoded = EncodeTopicRecord(record);
     for (size_t size = 0; size < encoded.size(); ++size) {
       EXPECT_FALSE(ParseTopicRecord(encoded.span().first(size)).ok());
@@ -179,7 +213,7 @@ TEST_F(TopicMarkTest, IsReadAsItWasWritten) {
   const std::string path = directory_ + "/sym.topic";
   ASSERT_TRUE(ReadTopicMark(path).ok());
   EXPECT_FALSE(ReadTopicMark(path)->has_value());
-  const TopicMark mark{"cluster/t", {17, 4, "a", "host:5010", {kDay, 9}, 2, 1}};
+  const TopicMark mark{"cluster/t", {17, 4, "a", "host:5010", {kDay, 9}, 77, 3, 2, 1}};
   ASSERT_TRUE(WriteTopicMark(path, mark).ok());
   const std::optional<TopicMark> read = *ReadTopicMark(path);
   ASSERT_TRUE(read.has_value());
@@ -188,6 +222,8 @@ TEST_F(TopicMarkTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->now.epoch, 4u);
   EXPECT_EQ(read->now.leader, "a");
   EXPECT_EQ(read->now.place, (ReplicaPlace{kDay, 9}));
+  EXPECT_EQ(read->now.crc, 77u);
+  EXPECT_EQ(read->now.least_seq, 3u);
   EXPECT_EQ(read->now.day_offset, 2);
   EXPECT_EQ(read->now.day_epoch, 1u);
   EXPECT_EQ(read->now.AtDay().offset, 2);

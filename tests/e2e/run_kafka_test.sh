@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs kafka_bridge_test.py and kafka_log_test.py with a real Kafka broker, whose jars Maven fetches into a throw-away
 # folder: 120 MB, and Java 17 or newer (`make test-kafka`). TICKSTACK_KAFKA_JARS=DIR: uses the jars in that folder instead.
-# TICKSTACK_REQUIRE_KAFKA=1: a machine without them fails instead of being skipped.
+# TICKSTACK_KAFKA_TESTS: which of the two. TICKSTACK_REQUIRE_KAFKA=1: a machine without them fails instead of being skipped.
 #
 #   run_kafka_test.sh --program build/release/cli/tickstack [TEST...]
 set -euo pipefail
@@ -22,6 +22,6 @@ if [[ -z ${TICKSTACK_KAFKA_JARS:-} ]]; then
     -DincludeScope=runtime -DoutputDirectory="$environment/jars" || skip "Kafka could not be fetched"
   export TICKSTACK_KAFKA_JARS="$environment/jars"
 fi
-for test in kafka_bridge_test kafka_log_test; do
+for test in ${TICKSTACK_KAFKA_TESTS:-kafka_bridge_test kafka_log_test}; do
   python3 "tests/e2e/$test.py" "$@"
 done
