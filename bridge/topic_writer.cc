@@ -9,6 +9,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "bridge/committed_records.h"
 #include "bridge/payload.h"
 #include "bridge/record_headers.h"
 
@@ -265,41 +266,22 @@ absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
 // Reads the last committed position. The producer's transactions are over, and nobody else writes
 // to the topic, so the committed end does not change.
 absl::StatusOr<std::optional<StreamState>> TopicWriter::ReadPosition() {
-  TS_ASSIGN_OR_RETURN(const KafkaOwned<rd_kafka_t> consumer,
-                      OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
-                                {{"group.id", options_.prefix},
-                                 {"isolation.level", "read_committed"},
-                                 {"enable.auto.commit", "false"},
-                                 {"enable.partition.eof", "true"},
-                                 {"auto.offset.reset", "earliest"}}));
-  const std::string topic = TopicOf(options_.prefix, kPositionsTable);
-  int64_t low = 0, high = 0;
-  const rd_kafka_resp_err_t code =
-      rd_kafka_query_watermark_offsets(consumer.get(), topic.c_str(), 0, &low, &high, kMetadataMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: end of positions");
+  TS_ASSIGN_OR_RETURN(
+      CommittedRecords records,
+      CommittedRecords::Open(options_.kafka, TopicOf(options_.prefix, kPositionsTable),
+                             options_.prefix));
   std::optional<StreamState> last;
   // A transaction has two offsets there: the position, and the mark of its end.
   for (int64_t back = 64;; back *= 16) {
-    const int64_t from = std::max(low, high - back);
-    const KafkaOwned<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0)->offset = from;
-    if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer.get(), list.get())) {
-      return KafkaError(assigned, "kafka: read positions");
-    }
-    const int64_t deadline_ns = MonotonicNs() + 30 * kNsPerSecond;
-    for (bool at_end = high <= low; !at_end;) {
-      if (stopping()) return absl::CancelledError("stopped");
-      if (MonotonicNs() > deadline_ns) return Unavailable("kafka: read positions: no end in 30 s");
-      const KafkaOwned<rd_kafka_message_t> message(rd_kafka_consumer_poll(consumer.get(), 100));
-      if (message == nullptr) continue;
-      if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        at_end = true;
-      } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        TS_ASSIGN_OR_RETURN(
-            last, LoadState({static_cast<const std::byte*>(message->payload), message->len}));
-      }
-    }
-    if (last || from <= low) return last;
+    const int64_t from = std::max(records.begin(), records.end() - back);
+    TS_RETURN_IF_ERROR(records.Read(
+        from, [this] { return stopping(); },
+        [&last](const rd_kafka_message_t& message) -> absl::Status {
+          TS_ASSIGN_OR_RETURN(
+              last, LoadState({static_cast<const std::byte*>(message.payload), message.len}));
+          return absl::OkStatus();
+        }));
+    if (last || from <= records.begin()) return last;
   }
 }
 
