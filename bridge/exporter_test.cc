@@ -9,6 +9,7 @@
 
 #include "bridge/kafka_client.h"
 #include "bridge/payload.h"
+#include "bridge/schema_record.h"
 #include "wire/codec.h"
 
 namespace tickstack::bridge {
@@ -328,6 +329,17 @@ TEST(SchemaHash, DependsOnNamesAndTypes) {
   EXPECT_EQ(SchemaHash(kTrade).size(), 16U);
   other.columns[2].type = Type::kInt;
   EXPECT_NE(SchemaHash(kTrade), SchemaHash(other));
+}
+
+TEST(SchemaRecord, TellsAConsumerTheColumns) {
+  const SchemaRecord record = SchemaRecordOf("site-a.trade", kTrade);
+  EXPECT_EQ(record.key, "site-a.trade-value/" + SchemaHash(kTrade));
+  EXPECT_EQ(SubjectOf(record.key), "site-a.trade-value");
+  EXPECT_EQ(SubjectOf("x"), "x");
+  EXPECT_THAT(record.value,
+              HasSubstr(R"("table":"trade","key_columns":0,"columns":[{"name":"time","type":"p"},)"
+                        R"({"name":"sym","type":"s"},{"name":"size","type":"j"},)"
+                        R"({"name":"note","type":"*"}],"avro":{"type":"record",)"));
 }
 
 TEST(Payload, IsConvertedOrAnErrorByName) {

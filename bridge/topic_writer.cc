@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kCallMs = 2000;  // Longest call to Kafka; it is then repeated.
 constexpr int kMetadataMs = 5000;
+constexpr int kSchemasMs = 20'000;
 constexpr int kRetryMs = 200;
 constexpr int kTransactionMs = 60'000;
 
@@ -43,9 +44,12 @@ std::string TopicOf(std::string_view prefix, std::string_view table) {
   return fmt::format("{}.{}", prefix, table);
 }
 
+bool IsOwnTopic(std::string_view table) {
+  return table == kPositionsTable || table == kSchemasTable;
+}
+
 TopicWriter::TopicWriter(wire::EventLoop& loop, TopicWriterOptions options,
-                         std::vector<std::string> tables, TopicWriterCounters* counters,
-                         Events events)
+                         std::vector<Schema> tables, TopicWriterCounters* counters, Events events)
     : loop_(loop),
       options_(std::move(options)),
       tables_(std::move(tables)),
@@ -184,6 +188,7 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
     if (error != nullptr) return KafkaError(error.get(), "kafka: init_transactions");
   }
   TS_RETURN_IF_ERROR(FindTopics(opened));
+  TS_RETURN_IF_ERROR(PublishSchemas());
   TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
   return absl::OkStatus();
 }
@@ -191,8 +196,9 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
 // Fills in the partitions of the tables' topics; creates topics that do not exist.
 absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
   std::vector<std::string> wanted;
-  for (const std::string& table : tables_) wanted.push_back(table);
+  for (const Schema& schema : tables_) wanted.push_back(schema.table);
   wanted.emplace_back(kPositionsTable);
+  wanted.emplace_back(kSchemasTable);
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
     const rd_kafka_metadata_t* raw = nullptr;
@@ -216,6 +222,7 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
     }
     if (missing.empty()) {
       opened->partitions.erase(std::string(kPositionsTable));
+      opened->partitions.erase(std::string(kSchemasTable));
       return absl::OkStatus();
     }
     if (round == 0) TS_RETURN_IF_ERROR(CreateTopics(missing));
@@ -228,16 +235,15 @@ absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
   std::vector<AdminOwned<rd_kafka_NewTopic_t>> topics;
   std::vector<rd_kafka_NewTopic_t*> pointers;
   for (const std::string& table : tables) {
-    const bool is_positions = table == kPositionsTable;
     std::array<char, 512> why{};
     rd_kafka_NewTopic_t* const topic = rd_kafka_NewTopic_new(
-        TopicOf(options_.prefix, table).c_str(), is_positions ? 1 : options_.partitions,
+        TopicOf(options_.prefix, table).c_str(), IsOwnTopic(table) ? 1 : options_.partitions,
         options_.replication, why.data(), why.size());
     if (topic == nullptr) return InvalidArgument("topic of table {}: {}", table, why.data());
     topics.emplace_back(topic);
     pointers.push_back(topic);
-    if (!is_positions) continue;
-    // Only the last position counts.
+    if (!IsOwnTopic(table)) continue;
+    // Only the last record of a key counts.
     rd_kafka_NewTopic_set_config(topic, "cleanup.policy", "compact");
     rd_kafka_NewTopic_set_config(topic, "segment.bytes", "16777216");
   }
@@ -283,6 +289,65 @@ absl::StatusOr<std::optional<StreamState>> TopicWriter::ReadPosition() {
         }));
     if (last || from <= records.begin()) return last;
   }
+}
+
+// Makes sure that consumers find the schemas before rows that have them. A record is written if its
+// subject's last record is another one.
+absl::Status TopicWriter::PublishSchemas() {
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    TS_ASSIGN_OR_RETURN(const std::vector<SchemaRecord> missing, FindMissingSchemas());
+    if (missing.empty()) return absl::OkStatus();
+    if (round == 0) {
+      TS_RETURN_IF_ERROR(WriteSchemas(missing));
+    } else if (!Pause(kRetryMs)) {
+      return absl::CancelledError("stopped");
+    }
+  }
+  return Unavailable("kafka: schemas of prefix {} were written and do not appear", options_.prefix);
+}
+
+absl::StatusOr<std::vector<SchemaRecord>> TopicWriter::FindMissingSchemas() {
+  TS_ASSIGN_OR_RETURN(
+      CommittedRecords records,
+      CommittedRecords::Open(options_.kafka, TopicOf(options_.prefix, kSchemasTable),
+                             options_.prefix));
+  NameMap<SchemaRecord> last;
+  TS_RETURN_IF_ERROR(records.Read(
+      records.begin(), [this] { return stopping(); },
+      [&last](const rd_kafka_message_t& message) {
+        SchemaRecord record{
+            .key = std::string(static_cast<const char*>(message.key), message.key_len),
+            .value = std::string(static_cast<const char*>(message.payload), message.len)};
+        last.insert_or_assign(std::string(SubjectOf(record.key)), std::move(record));
+        return absl::OkStatus();
+      }));
+  std::vector<SchemaRecord> missing;
+  for (const Schema& schema : tables_) {
+    SchemaRecord record = SchemaRecordOf(TopicOf(options_.prefix, schema.table), schema);
+    const auto found = last.find(SubjectOf(record.key));
+    if (found == last.end() || found->second != record) missing.push_back(std::move(record));
+  }
+  return missing;
+}
+
+absl::Status TopicWriter::WriteSchemas(const std::vector<SchemaRecord>& schemas) {
+  const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
+  if (begun != nullptr) return KafkaError(begun.get(), "kafka: begin");
+  const std::string topic = TopicOf(options_.prefix, kSchemasTable);
+  for (const SchemaRecord& schema : schemas) {
+    const rd_kafka_resp_err_t code = rd_kafka_producev(
+        producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+        RD_KAFKA_V_KEY(schema.key.data(), schema.key.size()),
+        RD_KAFKA_V_VALUE(const_cast<char*>(schema.value.data()), schema.value.size()),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: write schemas");
+  }
+  const KafkaOwned<rd_kafka_error_t> error(rd_kafka_commit_transaction(producer(), kSchemasMs));
+  if (error != nullptr) return KafkaError(error.get(), "kafka: commit schemas");
+  ++turn_;
+  LogInfo("schemas written prefix={} schemas={}", options_.prefix, schemas.size());
+  return absl::OkStatus();
 }
 
 // ---- writing
