@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Rows through a real Kafka broker to a second site, while bridges and the broker are killed.
+"""Rows through real Kafka brokers, one or three, to a second site, while bridges and brokers are killed and stopped.
 
 Afterwards the second site has each row once, and the rows of each symbol in the same order.
 
-TICKSTACK_KILLS is the number of kills (default 12), TICKSTACK_SEED chooses them.
+TICKSTACK_KILLS is the number of kills with one broker (default 12), TICKSTACK_SEED chooses when to kill.
 """
 
 import json
 import os
 import pathlib
 import random
+import signal
 import sys
 import time
 import unittest
@@ -62,13 +63,14 @@ def rows_of(numbers):
             [float(number) for number in numbers], [f"n{number}" for number in numbers]]
 
 
-class KafkaBridgeTest(stack.StackTest):
+class BridgeTest(stack.StackTest):
     def setUp(self):
         super().setUp()
         if kafka_broker.jars() is None:
             raise unittest.SkipTest("no TICKSTACK_KAFKA_JARS")
-        self.broker = kafka_broker.Broker(self.folder / "kafka").start()
+        self.broker = self.make_broker(self.folder / "kafka")
         self.addCleanup(self.broker.destroy)
+        self.broker.start()
 
     def to_kafka(self, prefix, more=""):
         return TO_KAFKA.format(brokers=self.broker.address, prefix=prefix, more=more)
@@ -79,80 +81,25 @@ class KafkaBridgeTest(stack.StackTest):
     def stats(self, running, bridge):
         return running.ask(bridge, ".bridge.stats[]")
 
-    def compare(self, here, there, table, symbols):
-        for symbol in symbols:
-            where = f"from {table} where sym=`{symbol}"
-            columns = here.ask("rdb", f"cols {table}")
-            for column in columns:
-                with self.subTest(table=table, symbol=symbol, column=column):
-                    query = f"exec {column} {where}"
-                    # As text: a null is equal to another null.
-                    self.assertEqual(repr(here.ask("rdb", query)), repr(there.ask("rdb", query)))
-
-    def test_real_ticks_arrive_once_and_in_order_though_everything_is_killed(self):
-        path = self.fixture("lean-ticks")
-        config = lean_archives.STACK.format(path=path).partition("[monitor]")[0]
-        there = self.start_stack(self.from_kafka("ticks"), "--date", DATE, name="there")
-        here = self.start_stack(config + "start = true\n" + self.to_kafka("ticks", "batch_bytes = 200_000"),
-                                "--date", DATE, name="here")
-        chance = random.Random(SEED)
-        print(f"seed {SEED}", file=sys.stderr)
-        for number in range(KILLS):
-            time.sleep(chance.uniform(0.2, 2.5))
-            victim = ("to_kafka", "broker", "from_kafka")[number % 3]
-            print(f"kill {number}: {victim}; here {here.count('quote')} there {there.count('quote')}",
-                  file=sys.stderr)
-            if victim == "broker":
-                self.broker.kill()
-                time.sleep(chance.uniform(0, 1))
-                self.broker.start()
-            elif victim == "to_kafka":
-                here.kill(victim)
-            else:
-                there.kill(victim)
-        stack.wait_until(lambda: there.count("quote") >= QUOTES and there.count("trade") >= TRADES, 240,
+    def wait_for_ticks(self, here, there, seconds):
+        stack.wait_until(lambda: there.count("quote") >= QUOTES and there.count("trade") >= TRADES, seconds,
                          f"all rows there: {self.stats(here, 'to_kafka')} {self.stats(there, 'from_kafka')}")
         time.sleep(1)
-        self.assertEqual((QUOTES, TRADES), (here.count("quote"), here.count("trade")))
-        self.assertEqual((QUOTES, TRADES), (there.count("quote"), there.count("trade")))
+        for site in (here, there):
+            self.assertEqual((QUOTES, TRADES), (site.count("quote"), site.count("trade")))
         for table in ("quote", "trade"):
             self.compare(here, there, table, SYMBOLS)
 
-    def test_rows_days_and_restarts(self):
-        here = self.start_stack(SMALL + self.to_kafka("small"), name="here")
-        there = self.start_stack("[tables]\ntrade = \"time p, sym s, price f, note *\"\n" + self.from_kafka("small"),
-                                 name="there")
-        sent = 0
-
-        def send(count):
-            nonlocal sent
-            with here.connect("tickerplant") as tickerplant:
-                tickerplant.call([".u.upd", "trade", rows_of(range(sent, sent + count))])
-            sent += count
-
-        send(100)
-        stack.wait_until(lambda: there.count("trade") == sent, what="the first rows")
-        # Rows come while the bridge is not there, and the day ends.
-        pid = here.pid("to_kafka")
-        os.kill(pid, 19)  # SIGSTOP
-        send(50)
-        here.ask("tickerplant", ".u.end[]")
-        send(25)
-        os.kill(pid, 9)
-        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows of both days")
-        here.kill("to_kafka")
-        send(10)
-        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after a restart")
-        there.kill("from_kafka")
-        there.kill("tickerplant")
-        send(10)
-        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after the other site's restart")
-        prices = there.ask("rdb", "exec price from trade where sym=`S3")
-        self.assertEqual([float(n) for n in range(sent) if n % 7 == 3], list(prices))
-        notes = there.ask("rdb", "exec note from trade where sym=`S3")
-        self.assertEqual([f"n{n}" for n in range(sent) if n % 7 == 3],
-                         [note if isinstance(note, str) else note.decode() for note in notes])
-        self.assertGreaterEqual(self.stats(there, "from_kafka")["days_ended"], 0)
+    def compare(self, here, there, table, symbols):
+        """Compares the bytes of the answers, so that a null is equal to another null."""
+        for symbol in symbols:
+            with self.subTest(table=table, symbol=symbol):
+                query = f"select from {table} where sym=`{symbol}"
+                with here.connect("rdb") as one, there.connect("rdb") as other:
+                    rows = one.call_for_bytes(query)
+                    self.assertGreater(len(rows), 1000)
+                    # Not assertEqual, which would print them.
+                    self.assertTrue(rows == other.call_for_bytes(query), "the bytes of the rows differ")
 
     # ---- single bridges
 
@@ -196,6 +143,70 @@ class KafkaBridgeTest(stack.StackTest):
     def end(self, process):
         process.kill()
         process.wait()
+
+
+class KafkaBridgeTest(BridgeTest):
+    def make_broker(self, folder):
+        return kafka_broker.Broker(folder)
+
+    def test_real_ticks_arrive_once_and_in_order_though_everything_is_killed(self):
+        path = self.fixture("lean-ticks")
+        config = lean_archives.STACK.format(path=path).partition("[monitor]")[0]
+        there = self.start_stack(self.from_kafka("ticks"), "--date", DATE, name="there")
+        here = self.start_stack(config + "start = true\n" + self.to_kafka("ticks", "batch_bytes = 200_000"),
+                                "--date", DATE, name="here")
+        chance = random.Random(SEED)
+        print(f"seed {SEED}", file=sys.stderr)
+        for number in range(KILLS):
+            time.sleep(chance.uniform(0.2, 2.5))
+            victim = ("to_kafka", "broker", "from_kafka")[number % 3]
+            print(f"kill {number}: {victim}; here {here.count('quote')} there {there.count('quote')}",
+                  file=sys.stderr)
+            if victim == "broker":
+                self.broker.kill()
+                time.sleep(chance.uniform(0, 1))
+                self.broker.start()
+            elif victim == "to_kafka":
+                here.kill(victim)
+            else:
+                there.kill(victim)
+        self.wait_for_ticks(here, there, 240)
+
+    def test_rows_days_and_restarts(self):
+        here = self.start_stack(SMALL + self.to_kafka("small"), name="here")
+        there = self.start_stack("[tables]\ntrade = \"time p, sym s, price f, note *\"\n" + self.from_kafka("small"),
+                                 name="there")
+        sent = 0
+
+        def send(count):
+            nonlocal sent
+            with here.connect("tickerplant") as tickerplant:
+                tickerplant.call([".u.upd", "trade", rows_of(range(sent, sent + count))])
+            sent += count
+
+        send(100)
+        stack.wait_until(lambda: there.count("trade") == sent, what="the first rows")
+        # Rows come while the bridge is not there, and the day ends.
+        pid = here.pid("to_kafka")
+        os.kill(pid, 19)  # SIGSTOP
+        send(50)
+        here.ask("tickerplant", ".u.end[]")
+        send(25)
+        os.kill(pid, 9)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows of both days")
+        here.kill("to_kafka")
+        send(10)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after a restart")
+        there.kill("from_kafka")
+        there.kill("tickerplant")
+        send(10)
+        stack.wait_until(lambda: there.count("trade") == sent, 60, "rows after the other site's restart")
+        prices = there.ask("rdb", "exec price from trade where sym=`S3")
+        self.assertEqual([float(n) for n in range(sent) if n % 7 == 3], list(prices))
+        notes = there.ask("rdb", "exec note from trade where sym=`S3")
+        self.assertEqual([f"n{n}" for n in range(sent) if n % 7 == 3],
+                         [note if isinstance(note, str) else note.decode() for note in notes])
+        self.assertGreaterEqual(self.stats(there, "from_kafka")["days_ended"], 0)
 
     def test_days_that_ended_without_the_bridge(self):
         """The rest of the first day, two whole days and the current one, from files."""
@@ -332,6 +343,70 @@ class KafkaBridgeTest(stack.StackTest):
         self.assertEqual([("S0", 0), ("S1", 1), ("S2", 2)], [(row["sym"], row["price"]) for row in rows])
         far, _ = self.start_bridge(self.start_stack(SMALL, name="there"), "from-kafka", "text")
         self.wait_for_error(far, "payload json: only ipc can be read back")
+
+
+class ThreeBrokersTest(BridgeTest):
+    """Everything has three copies, and two make a write, so that any one broker may be lost."""
+
+    def make_broker(self, folder):
+        return kafka_broker.Cluster(folder)
+
+    def test_real_ticks_arrive_once_and_in_order_though_each_broker_is_lost(self):
+        path = self.fixture("lean-ticks")
+        there = self.start_stack(self.from_kafka("ticks"), "--date", DATE, name="there")
+        config = lean_archives.STACK.format(path=path).partition("[monitor]")[0]
+        # About 2,000 transactions, so that rows flow all the time.
+        here = self.start_stack(config + "start = true\n"
+                                + self.to_kafka("ticks", "replication = 3\nbatch_bytes = 30_000"),
+                                "--date", DATE, name="here")
+        chance = random.Random(SEED)
+        print(f"seed {SEED}", file=sys.stderr)
+        begun = time.monotonic()
+        stack.wait_until(lambda: there.count("quote") > 0, 60, "the first rows")
+        self.check_copies("ticks.quote", "ticks.trade", "ticks.positions", "__transaction_state")
+        losses = [(how, broker) for how in (self.lose_by_kill, self.lose_by_stop, self.lose_by_restart)
+                  for broker in self.broker.brokers]
+        for number, (lose, broker) in enumerate(losses):
+            print(f"{time.monotonic() - begun:.1f} s: {lose.__name__} {number % 3 + 1}; here {here.count('quote')} "
+                  f"there {there.count('quote')}", file=sys.stderr)
+            self.assertLess(there.count("quote"), QUOTES, "rows must still flow: choose smaller transactions")
+
+            def kill_a_bridge(one=number):
+                time.sleep(chance.uniform(0, 1.5))
+                here.kill("to_kafka") if one % 2 == 0 else there.kill("from_kafka")
+                time.sleep(chance.uniform(0, 1.5))
+            lose(broker, kill_a_bridge)
+            before = there.count("quote")
+            stack.wait_until(lambda rows=before: there.count("quote") > rows, 60, "rows after the loss")
+        print(f"{time.monotonic() - begun:.1f} s: no more losses", file=sys.stderr)
+        self.wait_for_ticks(here, there, 240)
+        print(f"{time.monotonic() - begun:.1f} s: all rows; {self.stats(here, 'to_kafka')}", file=sys.stderr)
+
+    def check_copies(self, *topics):
+        described = self.broker.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.broker.address,
+                                     "--describe")
+        for topic in topics:
+            line = next(line for line in described.splitlines() if line.startswith(f"Topic: {topic}\t"))
+            self.assertIn("ReplicationFactor: 3", line)
+            self.assertIn("min.insync.replicas=2", line)
+
+    def lose_by_kill(self, broker, meanwhile):
+        broker.kill()
+        meanwhile()
+        broker.start()
+
+    def lose_by_stop(self, broker, meanwhile):
+        """The others take its partitions over, and it does not know when it continues."""
+        broker.process.send_signal(signal.SIGSTOP)
+        time.sleep(4)
+        meanwhile()
+        broker.process.send_signal(signal.SIGCONT)
+
+    def lose_by_restart(self, broker, meanwhile):
+        broker.process.terminate()
+        meanwhile()
+        broker.process.wait(60)
+        broker.start()
 
 
 if __name__ == "__main__":

@@ -237,13 +237,17 @@ class Connection:
 
     def call(self, value):
         """Returns the answer to a request: a q expression as bytes or str, or a list that calls a function."""
+        return decode(self.call_for_bytes(value))
+
+    def call_for_bytes(self, value):
+        """Returns the answer to a request as it was encoded."""
         if isinstance(value, str):
             value = value.encode()
         self.socket.sendall(message(SYNC, encode(value)))
         while True:
             kind, body = self.receive()
             if kind == RESPONSE:
-                return decode(body)
+                return body
             self.pending.append(body)
 
     def next_async(self, timeout=30.0):
