@@ -61,7 +61,9 @@ class MockKafka : public testing::Test {
   };
   void Open(Writing& writing) {
     writing.writer = std::make_unique<TopicWriter>(
-        loop_, TopicWriterOptions{.kafka = options_, .prefix = "p", .instance = "test"},
+        loop_,
+        TopicWriterOptions{
+            .kafka = options_, .prefix = "p", .payload = payload_, .instance = "test"},
         std::vector<Schema>{trade_}, &writing.counters,
         TopicWriter::Events{
             .opened = [&](OpenedTopics opened) { writing.opened = std::move(opened); },
@@ -90,6 +92,7 @@ class MockKafka : public testing::Test {
   KafkaOwned<rd_kafka_t> kafka_;
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
   KafkaOptions options_;
+  Payload payload_ = Payload::kIpc;
   Schema trade_{.table = "trade", .columns = {{"size", Type::kLong}}};
   wire::EventLoop loop_;
 };
@@ -160,6 +163,21 @@ TEST_F(MockKafka, AFailedTransactionIsWrittenAgain) {
   writing.writer->Put(Batch(0));
   ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
   EXPECT_EQ(writing.counters.aborts.load(), 1U);
+}
+
+TEST_F(MockKafka, ARowThatThePayloadCannotHoldEndsTheWriter) {
+  payload_ = Payload::kAvro;
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  OutgoingBatch batch = Batch(0);
+  batch.records[0].payload = wire::EncodeMessage(
+      wire::MessageKind::kAsync, Value::Table({"levels"}, {Value::List({Value::Longs({1, 2})})}));
+  writing.writer->Put(std::move(batch));
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_EQ(writing.ended.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(writing.ended.ToString(), HasSubstr("column levels has lists"));
+  EXPECT_EQ(writing.committed, 0);
 }
 
 TEST_F(MockKafka, AFencedWriterEnds) {
@@ -350,7 +368,7 @@ TEST(BridgeOptions, ErrorsNameTheOption) {
   EXPECT_THAT(error([](auto& o) { o.prefix = "a b"; }), HasSubstr("prefix"));
   EXPECT_THAT(error([](auto& o) { o.tables = {"trade", "schemas"}; }),
               HasSubstr("schemas is a topic of the bridge itself"));
-  EXPECT_THAT(error([](auto& o) { o.payload = "avro"; }), HasSubstr("payload avro"));
+  EXPECT_THAT(error([](auto& o) { o.payload = "csv"; }), HasSubstr("payload csv"));
   EXPECT_THAT(error([](auto& o) { o.from = "x"; }), HasSubstr("from 'x'"));
   EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"nonsense=1"}; }), HasSubstr("nonsense"));
   EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"novalue"}; }), HasSubstr("name=value"));

@@ -366,7 +366,7 @@ absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const Outg
   ByteBuffer converted;
   const bool copies = options_.payload != Payload::kIpc && !record.ended_day;
   if (copies) {
-    TS_ASSIGN_OR_RETURN(converted, ConvertPayload(record.payload, options_.payload));
+    TS_ASSIGN_OR_RETURN(converted, ConvertPayload(record.table, record.payload, options_.payload));
   }
   const ByteBuffer& bytes = copies ? converted : record.payload;
   const std::string topic = TopicOf(options_.prefix, record.table);
@@ -420,7 +420,8 @@ absl::Status TopicWriter::Abort() {
 }
 
 // Writes a batch, however often it takes. kAborted: the producer has ended, and the batch is or is
-// not committed. kCancelled: stopping.
+// not committed. kInvalidArgument: the payload cannot hold a row, and nothing was written.
+// kCancelled: stopping.
 absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
   while (!stopping()) {
     const KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
@@ -443,6 +444,7 @@ absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
     }
     Report(produced);
     TS_RETURN_IF_ERROR(Abort());
+    if (absl::IsInvalidArgument(produced)) return produced;  // It would fail again.
     if (!Pause(kRetryMs)) break;
   }
   return absl::CancelledError("stopped");

@@ -34,7 +34,8 @@ class Closed(Exception):
 
 class Typed:
     """A value with its q type: Typed("p", 5) an atom, Typed("p", [5]) a vector. Letters as in q, c for
-    chars, s for symbols."""
+    chars, s for symbols, g for a list of guids, each 16 bytes. In a symbol's text, U+DC80 to U+DCFF are the
+    bytes 0x80 to 0xff."""
 
     def __init__(self, letter, value):
         self.letter, self.value = letter, value
@@ -92,8 +93,11 @@ def _vector_head(code, count):
 def _encode_typed(letter, value):
     if letter == "s":
         if isinstance(value, str):
-            return b"\xf5" + value.encode() + b"\0"
-        return _vector_head(11, len(value)) + b"".join(name.encode() + b"\0" for name in value)
+            return b"\xf5" + value.encode("utf-8", "surrogateescape") + b"\0"
+        names = (name.encode("utf-8", "surrogateescape") for name in value)
+        return _vector_head(11, len(value)) + b"".join(name + b"\0" for name in names)
+    if letter == "g":
+        return _vector_head(2, len(value)) + b"".join(value)
     if letter == "c":
         text = value if isinstance(value, bytes) else value.encode()
         return b"\xf6" + text if len(text) == 1 else _vector_head(10, len(text)) + text
