@@ -71,7 +71,7 @@ def first_column(body):
 class Run:
     def __init__(self, folder, options):
         self.folder, self.options, self.stacks = pathlib.Path(folder), options, []
-        self.broker = kafka_broker.Broker(self.folder / "kafka", heap="1g")
+        self.broker = kafka_broker.Broker(self.folder / "kafka", heap="1g", java_flags=())
         self.broker.start()
 
     def start(self, name, config):

@@ -139,8 +139,9 @@ absl::Status CheckBridgeOptions(const BridgeOptions& options) {
     return InvalidArgument("prefix '{}': expected 1 to {} letters, digits, `.`, `_` or `-`",
                            options.prefix, kPrefixMax);
   }
-  if (std::ranges::find(options.tables, kPositionsTable) != options.tables.end()) {
-    return InvalidArgument("tables: {} is the topic of positions", kPositionsTable);
+  if (const auto own = std::ranges::find_if(options.tables, IsOwnTopic);
+      own != options.tables.end()) {
+    return InvalidArgument("tables: {} is a topic of the bridge itself", *own);
   }
   if (!(options.linger_ms >= 0 && options.linger_ms <= 60'000)) {
     return InvalidArgument("linger-ms {}: expected 0 to 60000", options.linger_ms);

@@ -28,7 +28,7 @@ struct BridgeOptions {
   size_t max_message_bytes = size_t{256} << 20;
 
   // To Kafka.
-  std::string payload = "ipc";  // Or arrow, or json.
+  std::string payload = "ipc";  // Or arrow, json, or avro.
   int partitions = 4;           // Partitions of a topic that is created.
   int replication = -1;         // Replicas of a topic that is created; -1: the broker's default.
   double linger_ms = 1;         // Longest time that rows wait for others while Kafka is idle.

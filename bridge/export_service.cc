@@ -172,11 +172,22 @@ void ExportService::AskSchemas(const Value& names) {
   }
 }
 
+bool ExportService::IsExported(std::string_view table) const {
+  const std::vector<std::string>& tables = options_.exporter.tables;
+  return tables.empty() || std::find(tables.begin(), tables.end(), table) != tables.end();
+}
+
 void ExportService::AskLog() {
   for (const std::string& table : options_.exporter.tables) {
     const bool exists = std::any_of(schemas_.begin(), schemas_.end(),
                                     [&](const Schema& schema) { return schema.table == table; });
     if (!exists) return Fail(NotFound("table {}: the tickerplant has no such table", table));
+  }
+  for (const Schema& schema : schemas_) {
+    if (!IsOwnTopic(schema.table) || !IsExported(schema.table)) continue;
+    return Fail(FailedPrecondition(
+        "table {}: {} is a topic of the bridge itself: list the other tables in `tables`",
+        schema.table, TopicOf(options_.writer.prefix, schema.table)));
   }
   Ask(Value::String(protocol::kLogPath), [this](const absl::StatusOr<Value>& answer) {
     log_path_.clear();
@@ -209,9 +220,9 @@ void ExportService::AskLog() {
 
 void ExportService::OpenTopics() {
   state_ = ExportState::kOpening;
-  std::vector<std::string> tables = options_.exporter.tables;
-  if (tables.empty()) {
-    for (const Schema& schema : schemas_) tables.push_back(schema.table);
+  std::vector<Schema> tables;
+  for (const Schema& schema : schemas_) {
+    if (IsExported(schema.table)) tables.push_back(schema);
   }
   writer_ = std::make_unique<TopicWriter>(
       loop_, options_.writer, std::move(tables), &written_,

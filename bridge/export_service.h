@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -65,6 +66,7 @@ class ExportService final : public wire::ClientHandler {
   void Restart(std::string_view why);
   void AskSchemas(const Value& names);
   void AskLog();
+  bool IsExported(std::string_view table) const;
   void OpenTopics();
   void OnOpened(OpenedTopics opened);
   absl::Status Resume(StreamState state);

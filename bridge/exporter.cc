@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "bridge/schema_record.h"
 #include "table/schema.h"
 #include "table/types.h"
 #include "wire/codec.h"
@@ -24,21 +25,6 @@ std::string FileNameOf(const std::string& path) {
 }
 
 }  // namespace
-
-std::string SchemaHash(const Schema& schema) {
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](char letter) {
-    hash = (hash ^ static_cast<uint8_t>(letter)) * 0x100000001b3;
-  };
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
-    if (i > 0) add(',');
-    for (const char letter : schema.columns[i].name) add(letter);
-    add(' ');
-    const Type type = schema.columns[i].type;
-    add(type == Type::kList ? '*' : LetterOf(type));
-  }
-  return fmt::format("{:016x}", hash);
-}
 
 absl::Status Exporter::Begin(StreamState committed, const NameMap<int32_t>& partitions,
                              std::vector<Schema> schemas, std::string log) {

@@ -60,9 +60,6 @@ struct OutgoingBatch {
   int64_t since_ns = 0;  // MonotonicNs: when its first row arrived.
 };
 
-// Returns 16 hexadecimal digits, the hash FNV-1a of `name type,name type,...` with q's letters.
-std::string SchemaHash(const Schema& schema);
-
 class Exporter final : public wire::SubscribedState {
  public:
   struct Options {

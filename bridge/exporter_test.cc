@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bridge/payload.h"
+#include "bridge/schema_record.h"
 #include "kafka/kafka_client.h"
 #include "wire/codec.h"
 
@@ -330,17 +331,38 @@ TEST(SchemaHash, DependsOnNamesAndTypes) {
   EXPECT_NE(SchemaHash(kTrade), SchemaHash(other));
 }
 
+TEST(SchemaRecord, TellsAConsumerTheColumns) {
+  const SchemaRecord record = SchemaRecordOf("site-a.trade", kTrade);
+  EXPECT_EQ(record.key, "site-a.trade-value/" + SchemaHash(kTrade));
+  EXPECT_EQ(SubjectOf(record.key), "site-a.trade-value");
+  EXPECT_EQ(SubjectOf("x"), "x");
+  EXPECT_THAT(record.value,
+              HasSubstr(R"("table":"trade","key_columns":0,"columns":[{"name":"time","type":"p"},)"
+                        R"({"name":"sym","type":"s"},{"name":"size","type":"j"},)"
+                        R"({"name":"note","type":"*"}],"avro":{"type":"record",)"));
+}
+
 TEST(Payload, IsConvertedOrAnErrorByName) {
   ByteBuffer ipc = wire::EncodeMessage(
       wire::MessageKind::kAsync,
       Value::Table({"sym", "size"}, {Value::Symbols({"A"}), Value::Longs({5})}));
-  const absl::StatusOr<ByteBuffer> json = ConvertPayload(ipc, Payload::kJson);
+  const absl::StatusOr<ByteBuffer> json = ConvertPayload("trade", ipc, Payload::kJson);
   ASSERT_TRUE(json.ok());
   EXPECT_EQ(AsText(*json), R"([{"sym":"A","size":5}])");
-  EXPECT_TRUE(ConvertPayload(ipc, Payload::kArrow).ok());
+  EXPECT_TRUE(ConvertPayload("trade", ipc, Payload::kArrow).ok());
+  const absl::StatusOr<ByteBuffer> avro = ConvertPayload("trade", ipc, Payload::kAvro);
+  ASSERT_TRUE(avro.ok());
+  EXPECT_THAT(AsText(*avro), HasSubstr(R"("name":"trade")"));
+  ipc = wire::EncodeMessage(wire::MessageKind::kAsync,
+                            Value::Table({"levels"}, {Value::List({Value::Longs({1, 2})})}));
+  for (const Payload payload : {Payload::kArrow, Payload::kAvro}) {
+    EXPECT_THAT(ConvertPayload("trade", ipc, payload).status().ToString(),
+                HasSubstr(fmt::format("table trade, payload {}: column levels has lists",
+                                      NameOf(payload))));
+  }
   EXPECT_FALSE(BodyOf(ipc.span().first(7)).ok());
   EXPECT_FALSE(BodyOf(ipc.span().first(ipc.size() - 1)).ok());
-  EXPECT_FALSE(ParsePayload("avro").ok());
+  EXPECT_FALSE(ParsePayload("csv").ok());
 }
 
 }  // namespace

@@ -19,7 +19,9 @@
 #include "base/status.h"
 #include "bridge/bridge_main.h"
 #include "bridge/bridge_metrics.h"
+#include "bridge/committed_records.h"
 #include "bridge/import_service.h"
+#include "bridge/schema_record.h"
 #include "bridge/start_file.h"
 #include "bridge/topic_reader.h"
 #include "bridge/topic_writer.h"
@@ -46,6 +48,7 @@ class MockKafka : public testing::Test {
     options_.brokers = rd_kafka_mock_cluster_bootstraps(cluster_);
     rd_kafka_mock_topic_create(cluster_, "p.trade", 2, 1);
     rd_kafka_mock_topic_create(cluster_, "p.positions", 1, 1);
+    rd_kafka_mock_topic_create(cluster_, "p.schemas", 1, 1);
   }
   ~MockKafka() override { rd_kafka_mock_cluster_destroy(cluster_); }
 
@@ -58,8 +61,10 @@ class MockKafka : public testing::Test {
   };
   void Open(Writing& writing) {
     writing.writer = std::make_unique<TopicWriter>(
-        loop_, TopicWriterOptions{.kafka = options_, .prefix = "p", .instance = "test"},
-        std::vector<std::string>{"trade"}, &writing.counters,
+        loop_,
+        TopicWriterOptions{
+            .kafka = options_, .prefix = "p", .payload = payload_, .instance = "test"},
+        std::vector<Schema>{trade_}, &writing.counters,
         TopicWriter::Events{
             .opened = [&](OpenedTopics opened) { writing.opened = std::move(opened); },
             .committed = [&] { ++writing.committed; },
@@ -87,8 +92,49 @@ class MockKafka : public testing::Test {
   kafka::KafkaOwned<rd_kafka_t> kafka_;
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
   kafka::KafkaOptions options_;
+  Payload payload_ = Payload::kIpc;
+  Schema trade_{.table = "trade", .columns = {{"size", Type::kLong}}};
   wire::EventLoop loop_;
 };
+
+// Returns the keys of the records in p.schemas.
+std::vector<std::string> SchemaKeys(const kafka::KafkaOptions& options) {
+  std::vector<std::string> keys;
+  absl::StatusOr<CommittedRecords> records = CommittedRecords::Open(options, "p.schemas", "test");
+  EXPECT_TRUE(records.ok()) << records.status();
+  if (!records.ok()) return keys;
+  const absl::Status read = records->Read(
+      records->begin(), [] { return false; },
+      [&keys](const rd_kafka_message_t& message) {
+        keys.emplace_back(static_cast<const char*>(message.key), message.key_len);
+        return absl::OkStatus();
+      });
+  EXPECT_EQ(read, absl::OkStatus());
+  return keys;
+}
+
+TEST_F(MockKafka, EachChangeOfASchemaIsPublishedOnce) {
+  const Schema one = trade_;
+  Schema two = trade_;
+  two.columns.push_back({"note", Type::kList});
+  const std::string first = "p.trade-value/" + SchemaHash(one),
+                    second = "p.trade-value/" + SchemaHash(two);
+  const auto open = [&](const Schema& schema) {
+    trade_ = schema;
+    Writing writing;
+    Open(writing);
+    EXPECT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+    EXPECT_FALSE(writing.opened->partitions.contains("schemas"));
+  };
+  open(one);
+  open(one);
+  EXPECT_THAT(SchemaKeys(options_), ElementsAre(first));
+  open(two);
+  open(two);
+  EXPECT_THAT(SchemaKeys(options_), ElementsAre(first, second));
+  open(one);
+  EXPECT_THAT(SchemaKeys(options_), ElementsAre(first, second, first));
+}
 
 TEST_F(MockKafka, AnotherWriterResumesAtTheLastPosition) {
   for (int64_t life = 0; life < 2; ++life) {
@@ -117,6 +163,21 @@ TEST_F(MockKafka, AFailedTransactionIsWrittenAgain) {
   writing.writer->Put(Batch(0));
   ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
   EXPECT_EQ(writing.counters.aborts.load(), 1U);
+}
+
+TEST_F(MockKafka, ARowThatThePayloadCannotHoldEndsTheWriter) {
+  payload_ = Payload::kAvro;
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  OutgoingBatch batch = Batch(0);
+  batch.records[0].payload = wire::EncodeMessage(
+      wire::MessageKind::kAsync, Value::Table({"levels"}, {Value::List({Value::Longs({1, 2})})}));
+  writing.writer->Put(std::move(batch));
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_EQ(writing.ended.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(writing.ended.ToString(), HasSubstr("column levels has lists"));
+  EXPECT_EQ(writing.committed, 0);
 }
 
 TEST_F(MockKafka, AFencedWriterEnds) {
@@ -305,7 +366,9 @@ TEST(BridgeOptions, ErrorsNameTheOption) {
   };
   EXPECT_THAT(error([](auto& o) { o.direction = "x"; }), HasSubstr("direction x"));
   EXPECT_THAT(error([](auto& o) { o.prefix = "a b"; }), HasSubstr("prefix"));
-  EXPECT_THAT(error([](auto& o) { o.payload = "avro"; }), HasSubstr("payload avro"));
+  EXPECT_THAT(error([](auto& o) { o.tables = {"trade", "schemas"}; }),
+              HasSubstr("schemas is a topic of the bridge itself"));
+  EXPECT_THAT(error([](auto& o) { o.payload = "csv"; }), HasSubstr("payload csv"));
   EXPECT_THAT(error([](auto& o) { o.from = "x"; }), HasSubstr("from 'x'"));
   EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"nonsense=1"}; }), HasSubstr("nonsense"));
   EXPECT_THAT(error([](auto& o) { o.kafka_settings = {"novalue"}; }), HasSubstr("name=value"));

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "disk/arrow_stream.h"
+#include "disk/avro_file.h"
 #include "table/format_value.h"
 #include "wire/codec.h"
 #include "wire/ipc.h"
@@ -11,7 +12,7 @@
 namespace tickstack::bridge {
 namespace {
 
-constexpr Payload kPayloads[] = {Payload::kIpc, Payload::kArrow, Payload::kJson};
+constexpr Payload kPayloads[] = {Payload::kIpc, Payload::kArrow, Payload::kJson, Payload::kAvro};
 
 }  // namespace
 
@@ -23,6 +24,8 @@ std::string_view NameOf(Payload payload) {
       return "arrow";
     case Payload::kJson:
       return "json";
+    case Payload::kAvro:
+      return "avro";
   }
   return "";
 }
@@ -31,7 +34,7 @@ absl::StatusOr<Payload> ParsePayload(std::string_view text) {
   for (const Payload payload : kPayloads) {
     if (text == NameOf(payload)) return payload;
   }
-  return InvalidArgument("payload {}: expected ipc, arrow or json", text);
+  return InvalidArgument("payload {}: expected ipc, arrow, json or avro", text);
 }
 
 absl::StatusOr<std::span<const std::byte>> BodyOf(std::span<const std::byte> ipc) {
@@ -48,13 +51,19 @@ absl::StatusOr<std::span<const std::byte>> BodyOf(std::span<const std::byte> ipc
   return ipc.subspan(wire::kHeaderBytes);
 }
 
-absl::StatusOr<ByteBuffer> ConvertPayload(std::span<const std::byte> ipc, Payload payload) {
+absl::StatusOr<ByteBuffer> ConvertPayload(std::string_view table, std::span<const std::byte> ipc,
+                                          Payload payload) {
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> body, BodyOf(ipc));
   if (payload == Payload::kIpc) return ByteBuffer(ipc);
-  TS_ASSIGN_OR_RETURN(const Value table, wire::Decode(body));
-  if (payload == Payload::kJson) return ByteBuffer(AsBytes(FormatJson(table)));
-  TS_ASSIGN_OR_RETURN(const std::string stream, disk::FormatArrow(table));
-  return ByteBuffer(AsBytes(stream));
+  TS_ASSIGN_OR_RETURN(const Value rows, wire::Decode(body));
+  if (payload == Payload::kJson) return ByteBuffer(AsBytes(FormatJson(rows)));
+  const absl::StatusOr<std::string> converted =
+      payload == Payload::kArrow ? disk::FormatArrow(rows) : disk::FormatAvro(table, rows);
+  if (!converted.ok()) {
+    return Annotate(converted.status(),
+                    fmt::format("table {}, payload {}", table, NameOf(payload)));
+  }
+  return ByteBuffer(AsBytes(*converted));
 }
 
 }  // namespace tickstack::bridge

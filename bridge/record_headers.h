@@ -8,7 +8,7 @@
 //   log      file name of the tickerplant's log that the rows are from
 //   first    number of the first row in this partition, from 0, over all logs
 //   rows     number of rows
-//   payload  ipc, arrow or json
+//   payload  ipc, arrow, json or avro
 //   control  `end-of-day`, only in records without rows; then `date` has the day
 
 #include <librdkafka/rdkafka.h>

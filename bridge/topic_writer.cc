@@ -9,6 +9,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "bridge/committed_records.h"
 #include "bridge/payload.h"
 #include "bridge/record_headers.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kCallMs = 2000;  // Longest call to Kafka; it is then repeated.
 constexpr int kMetadataMs = 5000;
+constexpr int kSchemasMs = 20'000;
 constexpr int kRetryMs = 200;
 constexpr int kTransactionMs = 60'000;
 
@@ -31,9 +33,12 @@ std::string TopicOf(std::string_view prefix, std::string_view table) {
   return fmt::format("{}.{}", prefix, table);
 }
 
+bool IsOwnTopic(std::string_view table) {
+  return table == kPositionsTable || table == kSchemasTable;
+}
+
 TopicWriter::TopicWriter(wire::EventLoop& loop, TopicWriterOptions options,
-                         std::vector<std::string> tables, TopicWriterCounters* counters,
-                         Events events)
+                         std::vector<Schema> tables, TopicWriterCounters* counters, Events events)
     : loop_(loop),
       options_(std::move(options)),
       tables_(std::move(tables)),
@@ -173,6 +178,7 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
     if (error != nullptr) return kafka::KafkaError(error.get(), "kafka: init_transactions");
   }
   TS_RETURN_IF_ERROR(FindTopics(opened));
+  TS_RETURN_IF_ERROR(PublishSchemas());
   TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
   return absl::OkStatus();
 }
@@ -180,8 +186,9 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
 // Fills in the partitions of the tables' topics; creates topics that do not exist.
 absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
   std::vector<std::string> wanted;
-  for (const std::string& table : tables_) wanted.push_back(table);
+  for (const Schema& schema : tables_) wanted.push_back(schema.table);
   wanted.emplace_back(kPositionsTable);
+  wanted.emplace_back(kSchemasTable);
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
     const rd_kafka_metadata_t* raw = nullptr;
@@ -205,6 +212,7 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
     }
     if (missing.empty()) {
       opened->partitions.erase(std::string(kPositionsTable));
+      opened->partitions.erase(std::string(kSchemasTable));
       return absl::OkStatus();
     }
     if (round == 0) TS_RETURN_IF_ERROR(CreateTopics(missing));
@@ -216,12 +224,11 @@ absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
 absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
   std::vector<kafka::NewKafkaTopic> topics;
   for (const std::string& table : tables) {
-    const bool is_positions = table == kPositionsTable;
     topics.push_back({.name = TopicOf(options_.prefix, table),
-                      .partitions = is_positions ? 1 : options_.partitions,
+                      .partitions = IsOwnTopic(table) ? 1 : options_.partitions,
                       .replication = options_.replication});
-    // Only the last position counts.
-    if (is_positions) {
+    // Only the last record of a key counts.
+    if (IsOwnTopic(table)) {
       topics.back().settings = {{"cleanup.policy", "compact"}, {"segment.bytes", "16777216"}};
     }
   }
@@ -233,44 +240,83 @@ absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
 // Reads the last committed position. The producer's transactions are over, and nobody else writes
 // to the topic, so the committed end does not change.
 absl::StatusOr<std::optional<StreamState>> TopicWriter::ReadPosition() {
-  TS_ASSIGN_OR_RETURN(const kafka::KafkaOwned<rd_kafka_t> consumer,
-                      kafka::OpenKafka(RD_KAFKA_CONSUMER, options_.kafka,
-                                       {{"group.id", options_.prefix},
-                                        {"isolation.level", "read_committed"},
-                                        {"enable.auto.commit", "false"},
-                                        {"enable.partition.eof", "true"},
-                                        {"auto.offset.reset", "earliest"}}));
-  const std::string topic = TopicOf(options_.prefix, kPositionsTable);
-  int64_t low = 0, high = 0;
-  const rd_kafka_resp_err_t code =
-      rd_kafka_query_watermark_offsets(consumer.get(), topic.c_str(), 0, &low, &high, kMetadataMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: end of positions");
+  TS_ASSIGN_OR_RETURN(
+      CommittedRecords records,
+      CommittedRecords::Open(options_.kafka, TopicOf(options_.prefix, kPositionsTable),
+                             options_.prefix));
   std::optional<StreamState> last;
   // A transaction has two offsets there: the position, and the mark of its end.
   for (int64_t back = 64;; back *= 16) {
-    const int64_t from = std::max(low, high - back);
-    const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
-        rd_kafka_topic_partition_list_new(1));
-    rd_kafka_topic_partition_list_add(list.get(), topic.c_str(), 0)->offset = from;
-    if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer.get(), list.get())) {
-      return kafka::KafkaError(assigned, "kafka: read positions");
-    }
-    const int64_t deadline_ns = MonotonicNs() + 30 * kNsPerSecond;
-    for (bool at_end = high <= low; !at_end;) {
-      if (stopping()) return absl::CancelledError("stopped");
-      if (MonotonicNs() > deadline_ns) return Unavailable("kafka: read positions: no end in 30 s");
-      const kafka::KafkaOwned<rd_kafka_message_t> message(
-          rd_kafka_consumer_poll(consumer.get(), 100));
-      if (message == nullptr) continue;
-      if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        at_end = true;
-      } else if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        TS_ASSIGN_OR_RETURN(
-            last, LoadState({static_cast<const std::byte*>(message->payload), message->len}));
-      }
-    }
-    if (last || from <= low) return last;
+    const int64_t from = std::max(records.begin(), records.end() - back);
+    TS_RETURN_IF_ERROR(records.Read(
+        from, [this] { return stopping(); },
+        [&last](const rd_kafka_message_t& message) -> absl::Status {
+          TS_ASSIGN_OR_RETURN(
+              last, LoadState({static_cast<const std::byte*>(message.payload), message.len}));
+          return absl::OkStatus();
+        }));
+    if (last || from <= records.begin()) return last;
   }
+}
+
+// Makes sure that consumers find the schemas before rows that have them. A record is written if its
+// subject's last record is another one.
+absl::Status TopicWriter::PublishSchemas() {
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    TS_ASSIGN_OR_RETURN(const std::vector<SchemaRecord> missing, FindMissingSchemas());
+    if (missing.empty()) return absl::OkStatus();
+    if (round == 0) {
+      TS_RETURN_IF_ERROR(WriteSchemas(missing));
+    } else if (!Pause(kRetryMs)) {
+      return absl::CancelledError("stopped");
+    }
+  }
+  return Unavailable("kafka: schemas of prefix {} were written and do not appear", options_.prefix);
+}
+
+absl::StatusOr<std::vector<SchemaRecord>> TopicWriter::FindMissingSchemas() {
+  TS_ASSIGN_OR_RETURN(
+      CommittedRecords records,
+      CommittedRecords::Open(options_.kafka, TopicOf(options_.prefix, kSchemasTable),
+                             options_.prefix));
+  NameMap<SchemaRecord> last;
+  TS_RETURN_IF_ERROR(records.Read(
+      records.begin(), [this] { return stopping(); },
+      [&last](const rd_kafka_message_t& message) {
+        SchemaRecord record{
+            .key = std::string(static_cast<const char*>(message.key), message.key_len),
+            .value = std::string(static_cast<const char*>(message.payload), message.len)};
+        last.insert_or_assign(std::string(SubjectOf(record.key)), std::move(record));
+        return absl::OkStatus();
+      }));
+  std::vector<SchemaRecord> missing;
+  for (const Schema& schema : tables_) {
+    SchemaRecord record = SchemaRecordOf(TopicOf(options_.prefix, schema.table), schema);
+    const auto found = last.find(SubjectOf(record.key));
+    if (found == last.end() || found->second != record) missing.push_back(std::move(record));
+  }
+  return missing;
+}
+
+absl::Status TopicWriter::WriteSchemas(const std::vector<SchemaRecord>& schemas) {
+  const kafka::KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
+  if (begun != nullptr) return kafka::KafkaError(begun.get(), "kafka: begin");
+  const std::string topic = TopicOf(options_.prefix, kSchemasTable);
+  for (const SchemaRecord& schema : schemas) {
+    const rd_kafka_resp_err_t code = rd_kafka_producev(
+        producer(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(0),
+        RD_KAFKA_V_KEY(schema.key.data(), schema.key.size()),
+        RD_KAFKA_V_VALUE(const_cast<char*>(schema.value.data()), schema.value.size()),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: write schemas");
+  }
+  const kafka::KafkaOwned<rd_kafka_error_t> error(
+      rd_kafka_commit_transaction(producer(), kSchemasMs));
+  if (error != nullptr) return kafka::KafkaError(error.get(), "kafka: commit schemas");
+  ++turn_;
+  LogInfo("schemas written prefix={} schemas={}", options_.prefix, schemas.size());
+  return absl::OkStatus();
 }
 
 // ---- writing
@@ -289,7 +335,7 @@ absl::Status TopicWriter::ProduceRecord(const OutgoingRecord& record, const Outg
   ByteBuffer converted;
   const bool copies = options_.payload != Payload::kIpc && !record.ended_day;
   if (copies) {
-    TS_ASSIGN_OR_RETURN(converted, ConvertPayload(record.payload, options_.payload));
+    TS_ASSIGN_OR_RETURN(converted, ConvertPayload(record.table, record.payload, options_.payload));
   }
   const ByteBuffer& bytes = copies ? converted : record.payload;
   const std::string topic = TopicOf(options_.prefix, record.table);
@@ -346,7 +392,8 @@ absl::Status TopicWriter::Abort() {
 }
 
 // Writes a batch, however often it takes. kAborted: the producer has ended, and the batch is or is
-// not committed. kCancelled: stopping.
+// not committed. kInvalidArgument: the payload cannot hold a row, and nothing was written.
+// kCancelled: stopping.
 absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
   while (!stopping()) {
     const kafka::KafkaOwned<rd_kafka_error_t> begun(rd_kafka_begin_transaction(producer()));
@@ -370,6 +417,7 @@ absl::Status TopicWriter::Write(const OutgoingBatch& batch) {
     }
     Report(produced);
     TS_RETURN_IF_ERROR(Abort());
+    if (absl::IsInvalidArgument(produced)) return produced;  // It would fail again.
     if (!Pause(kRetryMs)) break;
   }
   return absl::CancelledError("stopped");

@@ -2,7 +2,8 @@
 
 // Writes batches to Kafka from a thread of its own, one transaction a batch.
 //
-//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> last position
+//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> schemas
+//           -> last position
 //   batch:  begin -> a record per partition of a table -> the position -> commit
 //
 // Two producers take turns, with the transactional ids PREFIX-0 and PREFIX-1. A transaction begins
@@ -33,15 +34,21 @@
 #include "base/name_map.h"
 #include "bridge/exporter.h"
 #include "bridge/payload.h"
+#include "bridge/schema_record.h"
 #include "bridge/stream_state.h"
 #include "kafka/kafka_client.h"
+#include "table/schema.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::bridge {
 
-// Returns the topic of a table: PREFIX.TABLE. The topic of positions is PREFIX.positions.
+// Returns the topic of a table: PREFIX.TABLE. The topic of positions is PREFIX.positions, that of
+// schemas PREFIX.schemas (schema_record.h).
 std::string TopicOf(std::string_view prefix, std::string_view table);
 inline constexpr std::string_view kPositionsTable = "positions";
+inline constexpr std::string_view kSchemasTable = "schemas";
+// True if a table's topic would be one that the writer needs itself.
+bool IsOwnTopic(std::string_view table);
 
 struct TopicWriterOptions {
   kafka::KafkaOptions kafka;
@@ -80,7 +87,7 @@ class TopicWriter {
 
   // Opens in the background, and retries while Kafka does not answer. `counters` must outlive the
   // writer.
-  TopicWriter(wire::EventLoop& loop, TopicWriterOptions options, std::vector<std::string> tables,
+  TopicWriter(wire::EventLoop& loop, TopicWriterOptions options, std::vector<Schema> tables,
               TopicWriterCounters* counters, Events events);
   ~TopicWriter();  // Waits for the current call to Kafka: at most a few seconds.
 
@@ -98,6 +105,9 @@ class TopicWriter {
   absl::Status FindTopics(OpenedTopics* opened);
   absl::Status CreateTopics(const std::vector<std::string>& topics);
   absl::StatusOr<std::optional<StreamState>> ReadPosition();
+  absl::Status PublishSchemas();
+  absl::StatusOr<std::vector<SchemaRecord>> FindMissingSchemas();
+  absl::Status WriteSchemas(const std::vector<SchemaRecord>& schemas);
   absl::Status Write(const OutgoingBatch& batch);
   absl::Status Produce(const OutgoingBatch& batch);
   absl::Status ProduceRecord(const OutgoingRecord& record, const OutgoingBatch& batch);
@@ -111,7 +121,7 @@ class TopicWriter {
 
   wire::EventLoop& loop_;
   const TopicWriterOptions options_;
-  const std::vector<std::string> tables_;
+  const std::vector<Schema> tables_;
   TopicWriterCounters* const counters_;
   const Events events_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

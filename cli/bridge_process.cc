@@ -61,7 +61,7 @@ std::function<void()> AddBridgeFlags(CLI::App& command, StackConfig& config,
   command.add_option("--prefix", options.prefix, "Prefix of the topics, which are PREFIX.TABLE")
       ->capture_default_str();
   command.add_option("--tables", options.tables, "Tables to pass on; default: all")->delimiter(',');
-  command.add_option("--payload", options.payload, "to-kafka: ipc, arrow or json")
+  command.add_option("--payload", options.payload, "to-kafka: ipc, arrow, json or avro")
       ->capture_default_str();
   command
       .add_option("--partitions", options.partitions,

@@ -34,7 +34,8 @@ class Closed(Exception):
 
 class Typed:
     """A value with its q type: Typed("p", 5) an atom, Typed("p", [5]) a vector. Letters as in q, c for
-    chars, s for symbols."""
+    chars, s for symbols, g for a list of guids, each 16 bytes. In a symbol's text, U+DC80 to U+DCFF are the
+    bytes 0x80 to 0xff."""
 
     def __init__(self, letter, value):
         self.letter, self.value = letter, value
@@ -92,8 +93,11 @@ def _vector_head(code, count):
 def _encode_typed(letter, value):
     if letter == "s":
         if isinstance(value, str):
-            return b"\xf5" + value.encode() + b"\0"
-        return _vector_head(11, len(value)) + b"".join(name.encode() + b"\0" for name in value)
+            return b"\xf5" + value.encode("utf-8", "surrogateescape") + b"\0"
+        names = (name.encode("utf-8", "surrogateescape") for name in value)
+        return _vector_head(11, len(value)) + b"".join(name + b"\0" for name in names)
+    if letter == "g":
+        return _vector_head(2, len(value)) + b"".join(value)
     if letter == "c":
         text = value if isinstance(value, bytes) else value.encode()
         return b"\xf6" + text if len(text) == 1 else _vector_head(10, len(text)) + text
@@ -237,13 +241,17 @@ class Connection:
 
     def call(self, value):
         """Returns the answer to a request: a q expression as bytes or str, or a list that calls a function."""
+        return decode(self.call_for_bytes(value))
+
+    def call_for_bytes(self, value):
+        """Returns the answer to a request as it was encoded."""
         if isinstance(value, str):
             value = value.encode()
         self.socket.sendall(message(SYNC, encode(value)))
         while True:
             kind, body = self.receive()
             if kind == RESPONSE:
-                return decode(body)
+                return body
             self.pending.append(body)
 
     def next_async(self, timeout=30.0):
