@@ -748,7 +748,7 @@ class RemoteQuery {
   }
 
   absl::StatusOr<Term> RowsToChange() {
-    if (shards_.size() == 1) return AllRowsOf(context_, table_);
+    if (shards_.size() == 1 && table_.IsOn(Side::kLast)) return AllRowsOf(context_, table_);
     Query all;
     all.source = NameNode(table_.name());
     RemoteQuery rows(context_, all, table_, IsInAnyOrder() ? RowUse{true} : RowUse{});
@@ -793,7 +793,15 @@ std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& so
 
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
                                          const RemoteTable& table, RowUse use) {
-  return RemoteQuery(context, query, table, use).Run();
+  // A day that went from one side to the other meanwhile is found there by the next attempt.
+  constexpr int kTries = 3;
+  absl::StatusOr<Term> term = RemoteQuery(context, query, table, use).Run();
+  for (int i = 1; i < kTries && absl::IsAborted(term.status()); ++i) {
+    const std::shared_ptr<const RemoteTable> newer = context.environment.FindRemote(table.name());
+    if (newer == nullptr) break;
+    term = RemoteQuery(context, query, *newer, use).Run();
+  }
+  return term;
 }
 
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,

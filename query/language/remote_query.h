@@ -36,8 +36,9 @@ namespace tickstack::query {
 // Returns the remote table if a query's source is just its name; nullptr otherwise.
 std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& source);
 
-// Evaluates a query over a remote table. Errors: kAborted if no process has a day any more; `nyi`
-// for row numbers over several processes, for an unknown order of rows, and for `update` and
+// Evaluates a query over a remote table. If a day has moved to the other side meanwhile, the query
+// begins again, with the newer table of that name. Errors: kAborted if no process has a day any more,
+// also in the third attempt; `nyi` for row numbers over several processes, for an unknown order of rows, and for `update` and
 // `delete` with conditions on `date`; `schema` if the processes do not have the same columns.
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
                                          const RemoteTable& table, RowUse use = {});

@@ -102,6 +102,10 @@ class Processes : public TestEnvironment {
   size_t asked() const { return asked_; }
   size_t rows_sent() const { return rows_sent_; }
   void EndPast() { past_is_down_ = true; }
+  // From now on the table is on the past side only.
+  void DropLast() { only_past_ = true; }
+  // The next question finds that its days have moved, as do `attempts - 1` after it.
+  void Move(size_t attempts) { moves_ = attempts; }
   size_t sinks() const { return sinks_; }  // Questions whose answer could have been forwarded.
 
  private:
@@ -109,11 +113,12 @@ class Processes : public TestEnvironment {
    public:
     explicit Trade(Processes& of) : of_(of) {}
     const std::string& name() const override { return name_; }
-    bool IsOn(Side) const override { return true; }
+    bool IsOn(Side side) const override { return side == Side::kPast || !of_.only_past_; }
     std::vector<std::string> Columns(Side) const override {
       return {"time", "sym", "price", "size"};
     }
     std::span<const int32_t> Days(Side side) const override {
+      if (!IsOn(side)) return {};
       return side == Side::kPast ? past_days_ : kDays[2];
     }
     size_t DaysOfOne(Side side, std::span<const int32_t> days) const override {
@@ -123,6 +128,10 @@ class Processes : public TestEnvironment {
                               const Limits& limits) const override {
       ++of_.asked_;
       of_.sinks_ += limits.sink != nullptr ? 1 : 0;
+      if (of_.moves_ > 0) {
+        --of_.moves_;
+        return absl::AbortedError("a day has moved");
+      }
       if (side == Side::kPast && of_.past_is_down_) return absl::UnavailableError("past is down");
       if (side == Side::kPast && days.empty()) return absl::AbortedError("no process has all days");
       TestEnvironment* process = &of_.last_;
@@ -150,8 +159,8 @@ class Processes : public TestEnvironment {
   };
 
   TestEnvironment past_[2], last_;
-  size_t asked_ = 0, rows_sent_ = 0, sinks_ = 0;
-  bool past_is_down_ = false;
+  size_t asked_ = 0, rows_sent_ = 0, sinks_ = 0, moves_ = 0;
+  bool past_is_down_ = false, only_past_ = false;
 };
 
 // One process that has all rows, and calls them `trade`.
@@ -380,6 +389,29 @@ TEST_F(RemoteQueryTest, AggregatesAreNotMadeOfRowsThatAreSent) {
     processes_.Ask(query);
     EXPECT_GE(processes_.asked() - asked, 4u) << query;
     EXPECT_LE(processes_.rows_sent() - before, 5u * (processes_.asked() - asked)) << query;
+  }
+}
+
+TEST_F(RemoteQueryTest, ADayThatMovesMeanwhileIsLookedForAgain) {
+  for (const bool only_past : {false, true}) {
+    if (only_past) processes_.DropLast();
+    for (const char* const query :
+         {"select from trade where date>2024.01.02", "exec sum size from trade", "count trade",
+          "trade", "trade.price", "5#trade", "delete from trade where sym=`A",
+          "count select from trade where date>2024.01.02"}) {
+      const std::string right = processes_.Ask(query);
+      EXPECT_FALSE(right.starts_with("'")) << query << ": " << right;
+      // With an rdb, its answer to this cannot be about a day that has moved.
+      const std::string_view name = query;
+      const bool cannot = !only_past && (name == "trade" || name == "5#trade" || name[0] == 'd');
+      for (const size_t attempts : {1, 2}) {
+        processes_.Move(cannot ? 0 : attempts);
+        EXPECT_EQ(processes_.Ask(query), right) << query;
+      }
+      processes_.Move(cannot ? 0 : 3);
+      EXPECT_EQ(processes_.Ask(query), cannot ? right : "'a day has moved") << query;
+      processes_.Move(0);
+    }
   }
 }
 
