@@ -1,6 +1,7 @@
 #include "query/language/remote_query.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -801,6 +802,37 @@ absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
     if (newer == nullptr) break;
     term = RemoteQuery(context, query, *newer, use).Run();
   }
+  return term;
+}
+
+// True if all processes that have the table have this column.
+static bool AllHaveColumn(const RemoteTable& table, const std::string& column) {
+  return std::ranges::all_of(table.Shards(), [&column](const RemoteTable* shard) {
+    return std::ranges::all_of(std::array{Side::kPast, Side::kLast}, [&](Side side) {
+      const std::vector<std::string> columns = shard->Columns(side);
+      return !shard->IsOn(side) || std::ranges::find(columns, column) != columns.end();
+    });
+  });
+}
+
+absl::StatusOr<std::optional<Term>> CountOfRows(Context& context, const Node& rows) {
+  const Query& query = *rows.query;
+  const bool reads = query.verb == Query::Verb::kSelect || IsExecOfOneColumn(rows);
+  const bool plain = !query.grouped && !query.distinct && query.limit == nullptr;
+  if (!reads || !plain || query.order != nullptr) return std::nullopt;
+  const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, *query.source);
+  if (remote == nullptr) return std::nullopt;
+  // Any expression but a column may fail, or make another number of items.
+  const bool of_columns = std::ranges::all_of(query.columns, [&remote](const NamedNode& column) {
+    return column.node->kind == Node::Kind::kName && AllHaveColumn(*remote, column.node->name);
+  });
+  if (!of_columns) return std::nullopt;
+  Query count;
+  count.verb = Query::Verb::kExec;
+  count.source = CopyOf(*query.source);
+  count.columns.push_back({"x", false, CallNode("count", NameNode("i"))});
+  for (const NodePtr& condition : query.conditions) count.conditions.push_back(CopyOf(*condition));
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateRemoteQuery(context, count, *remote));
   return term;
 }
 

@@ -43,6 +43,11 @@ std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& so
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
                                          const RemoteTable& table, RowUse use = {});
 
+// Returns the number of rows of a query such as `select from t where ..` or `select a,b from t`,
+// without fetching them; nullopt if the table is not remote, or if the query is more than conditions
+// and columns. `rows` is a kQuery.
+absl::StatusOr<std::optional<Term>> CountOfRows(Context& context, const Node& rows);
+
 // Returns a column of the last days; nullopt if there is no such column.
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,
                                              std::string_view column);

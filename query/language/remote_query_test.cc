@@ -305,6 +305,19 @@ TEST_F(RemoteQueryTest, UnusualQueriesAreThoseOfOneProcess) {
           "{?[trade;enlist(=;`date;x);0b;()]}2024.01.06",
           "select[5;>price] from trade where date within 2024.01.05 2024.01.06,not null price",
           "count select from trade where date=2024.01.06",
+          "count select from trade where date>2024.01.01",
+          "count select price,sym from trade where date>2024.01.03,price=max price",
+          "count exec price from trade where date>2024.01.03,sym=`A",
+          "count exec distinct sym from trade where date>2024.01.03",
+          "count select max price from trade where date>2024.01.03",
+          "count select by sym from trade where date>2024.01.03",
+          "count select distinct sym from trade where date>2024.01.03",
+          "count select[3] from trade where date>2024.01.03",
+          "count select nothing from trade where date>2024.01.03",
+          "count exec 1 2 3 from trade where date>2024.01.03",
+          "count select from trade where date=2030.01.01",
+          "count select from trade where date=2024.01.03",
+          "{[d;s]count select from trade where date>d,sym=s}[2024.01.03;`A]",
           "exec distinct sym from trade where date>2024.01.04",
           "exec last string sym from trade where date>2024.01.04",
           "select a:last string sym by date from trade where date>2024.01.01",
@@ -384,7 +397,11 @@ TEST_F(RemoteQueryTest, AggregatesAreNotMadeOfRowsThatAreSent) {
   for (const char* const query :
        {"select max price, avg price, size wavg price, n:count i from trade where date>2024.01.01",
         "select (sum price*size)%sum size by sym from trade where date>2024.01.01,price>10",
-        "select distinct sym from trade where date>2024.01.01"}) {
+        "select distinct sym from trade where date>2024.01.01",
+        "count select from trade where date>2024.01.01,price>10",
+        "1+count select sym,price from trade where date>2024.01.01",
+        "count exec price from trade where date>2024.01.01,sym=`A",
+        "{count select from trade where date>x}2024.01.01"}) {
     const size_t before = processes_.rows_sent(), asked = processes_.asked();
     processes_.Ask(query);
     EXPECT_GE(processes_.asked() - asked, 4u) << query;
@@ -854,7 +871,10 @@ TEST_F(ShardsTest, WhatNeedsNoOrderIsAnswered) {
           "`sym xasc update x:size-max size from trade where size>avg size",
           "`sym xasc update x:size-max size by size>500 from trade",
           "([]sym:`A`B;date:2024.01.04)lj close", "type select from close",
-          "type select from trade", "cols select from trade where size>avg size"}) {
+          "type select from trade", "cols select from trade where size>avg size",
+          "count select from trade", "count select from trade where size>avg size",
+          "count select price from trade where sym in `A`B", "count exec sym from trade",
+          "count select from close", "count select sym from close where price>3"}) {
       const std::string right = shards.today().Ask(query);
       EXPECT_FALSE(right.starts_with("'")) << query << ": " << right;
       EXPECT_EQ(shards.Ask(query), right) << query;
