@@ -8,6 +8,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/status.h"
@@ -21,6 +22,17 @@ using std::chrono::nanoseconds;
 
 // The longest time until a deadline, or a client that is gone, is noticed.
 constexpr nanoseconds kLook = std::chrono::milliseconds(20);
+// The longest time for which a query polls for its answer before it sleeps. A question about a few
+// rows takes an rdb less.
+constexpr int64_t kPollNs = 100'000;
+// Nobody polls for this time after two queries have asked at the same time.
+constexpr int64_t kQuietNs = 10'000'000;
+
+// With one core, polling would keep the other process from answering.
+bool HasSpareCore() {
+  static const bool has = std::thread::hardware_concurrency() > 1;
+  return has;
+}
 
 }  // namespace
 
@@ -258,7 +270,11 @@ class Asker::Round {
     }
   }
 
-  std::vector<absl::StatusOr<Value>> Run() {
+  bool has_one_lane() const { return lanes_.size() == 1; }
+
+  // With `under_way`, the number of calls, polls for a short time before it sleeps, if this is the
+  // only one.
+  std::vector<absl::StatusOr<Value>> Run(const std::atomic<size_t>* under_way) {
     absl::Status ending;
     while (ending.ok()) {
       bool asks = false;
@@ -270,6 +286,7 @@ class Asker::Round {
         pause = std::min(pause, lane.attempt().Pause());
       }
       if (!asks) break;
+      if (under_way != nullptr) Poll(*std::exchange(under_way, nullptr));
       const bool answered = loop_.RunUntil([this] { return HasWork(); }, pause);
       ending = Ending(answered);
       if (ending.ok()) Step();
@@ -289,6 +306,13 @@ class Asker::Round {
     return HasTooMuch() || std::ranges::any_of(lanes_, [](const Lane& lane) {
              return lane.asks() && lane.attempt().HasAnswer();
            });
+  }
+
+  void Poll(const std::atomic<size_t>& under_way) {
+    const int64_t end_ns = SteadyNs() + kPollNs;
+    while (!HasWork() && under_way.load(std::memory_order_relaxed) == 1 && SteadyNs() < end_ns) {
+      loop_.RunReady();
+    }
   }
 
   // Returns why all questions that are under way must end.
@@ -358,15 +382,27 @@ Asker::Links& Asker::LinksTo(const Replicas& group) {
 }
 
 std::vector<absl::StatusOr<Value>> Asker::Ask(std::span<const Question> questions,
-                                              const query::Limits& limits) {
+                                              const query::Limits& limits,
+                                              const std::atomic<size_t>* under_way) {
   // The loop notices here that an idle connection was closed.
   while (loop_.RunReady()) {
   }
-  return Round(*this, questions, limits).Run();
+  Round round(*this, questions, limits);
+  // Several processes that answer need the core on which this would poll.
+  const bool may_poll = under_way != nullptr && round.has_one_lane() && HasSpareCore();
+  const int64_t began_ns = SteadyNs();
+  std::vector<absl::StatusOr<Value>> answers =
+      round.Run(may_poll && answers_soon_ ? under_way : nullptr);
+  if (may_poll) answers_soon_ = SteadyNs() - began_ns < kPollNs;
+  return answers;
 }
 
 std::vector<absl::StatusOr<Value>> AskerPool::Ask(std::span<const Question> questions,
                                                   const query::Limits& limits) {
+  const int64_t now_ns = SteadyNs();
+  const bool is_alone = under_way_.fetch_add(1, std::memory_order_relaxed) == 0;
+  if (!is_alone) crowded_ns_.store(now_ns, std::memory_order_relaxed);
+  const bool is_quiet = now_ns - crowded_ns_.load(std::memory_order_relaxed) > kQuietNs;
   std::unique_ptr<Asker> asker;
   {
     const std::lock_guard lock(mutex_);
@@ -376,7 +412,9 @@ std::vector<absl::StatusOr<Value>> AskerPool::Ask(std::span<const Question> ques
     }
   }
   if (asker == nullptr) asker = std::make_unique<Asker>();
-  std::vector<absl::StatusOr<Value>> answers = asker->Ask(questions, limits);
+  std::vector<absl::StatusOr<Value>> answers =
+      asker->Ask(questions, limits, is_quiet ? &under_way_ : nullptr);
+  under_way_.fetch_sub(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(asker));
   return answers;

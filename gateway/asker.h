@@ -25,7 +25,13 @@
 // they are compressed; all others when they are complete. If all answers together have more than
 // Limits::max_result_bytes, the error is `limit`. The caller would get that error anyway, since the
 // value of an answer takes at least as much memory as its message.
+//
+// Waiting. Waking a thread costs about as much as a short query. So a query that asks one
+// group polls for at most 100 us before it sleeps, if the answer before came within that time. It does
+// so only while no other query asks, and none has for 10 ms: otherwise these use the core better.
 
+#include <atomic>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,9 +63,11 @@ class Asker {
   Asker(const Asker&) = delete;
   Asker& operator=(const Asker&) = delete;
 
-  // As AskerPool::Ask.
+  // As AskerPool::Ask. `under_way`: the number of calls, this one included, which may poll while it
+  // is the only one; nullptr: it may not.
   std::vector<absl::StatusOr<Value>> Ask(std::span<const Question> questions,
-                                         const query::Limits& limits);
+                                         const query::Limits& limits,
+                                         const std::atomic<size_t>* under_way);
 
  private:
   using Links = std::vector<std::unique_ptr<Link>>;  // By replica.
@@ -72,6 +80,7 @@ class Asker {
 
   wire::EventLoop loop_;
   std::map<const Replicas*, Links> links_;
+  bool answers_soon_ = true;  // The last answer came within the time for which a query polls.
 };
 
 // Threads: any. A call blocks its thread. The pool grows to the number of threads that ask at the
@@ -92,6 +101,8 @@ class AskerPool {
   absl::StatusOr<Value> Ask(const Question& question, const query::Limits& limits);
 
  private:
+  std::atomic<size_t> under_way_{0};    // Calls of Ask.
+  std::atomic<int64_t> crowded_ns_{0};  // When there were two of them last, on the steady clock.
   std::mutex mutex_;
   std::vector<std::unique_ptr<Asker>> idle_;  // Guarded by mutex_.
 };
