@@ -40,7 +40,7 @@ bool HasSpareCore() {
 struct Asker::Call {
   const query::Limits& limits;
   AnswerSink* const sink;  // nullptr: answers are received as a whole.
-  size_t bytes = 0;        // Of the answers that are there or arrive.
+  size_t bytes = 0;        // Size of the answers that are there or arrive.
 };
 
 // Asks one question: the next replica after a failure, a second one if the first one hangs.
@@ -214,7 +214,7 @@ class Asker::Attempt {
   bool may_hedge_;
   bool asks_others_ = false;   // Question::if_no_other, too.
   bool was_sent_ = false;      // A replica that failed may have evaluated it.
-  size_t expected_bytes_ = 0;  // Of the answer that arrives; in Call::bytes.
+  size_t expected_bytes_ = 0;  // Size of the answer that arrives; in Call::bytes.
   std::string failures_;
   std::optional<absl::StatusOr<Value>> answer_{};  // Without any replica to ask.
 };

@@ -8,8 +8,8 @@
 //
 // A lane is a group of replicas. Lanes work at the same time. Within a lane one question follows
 // the other, since a link asks one question at a time. So a query never has more than one question
-// at each group, as if it asked for its parts in turn: the queries that the gateway evaluates at the
-// same time bound the questions at a process, and its connections.
+// at each group, as if it asked for its parts in turn. The number of queries that the gateway
+// evaluates at the same time bounds the questions at a process, and its connections.
 //
 // Ownership. The thread of a query borrows an Asker from the pool, and returns it when all answers
 // are there, or will not be used. In between, the loop, the links, the lanes and the answers are
@@ -21,14 +21,14 @@
 // will use their answers; those before it are still waited for. So the caller sees what it would
 // see if it asked one question after the other.
 //
-// Memory. Answers count while they arrive: those of 1 MiB or more when their length is known, unless
-// they are compressed; all others when they are complete. If all answers together have more than
+// Memory. An answer of 1 MiB or more counts from the time when its length is known, unless it is
+// compressed; any other answer counts when it is complete. If all answers together have more than
 // Limits::max_result_bytes, the error is `limit`. The caller would get that error anyway, since the
 // value of an answer takes at least as much memory as its message.
 //
-// Waiting. Waking a thread costs about as much as a short query. So a query that asks one
-// group polls for at most 100 us before it sleeps, if the answer before came within that time. It does
-// so only while no other query asks, and none has for 10 ms: otherwise these use the core better.
+// Waiting. Waking a thread costs about as much as a short query. So a query that asks one group
+// polls for at most 100 us before it sleeps, if the answer before came within that time. It does so
+// only while no other query asks, and none has for 10 ms: otherwise these use the core better.
 
 #include <atomic>
 #include <cstddef>
@@ -91,11 +91,11 @@ class AskerPool {
   AskerPool(const AskerPool&) = delete;
   AskerPool& operator=(const AskerPool&) = delete;
 
-  // Returns the answers, in the order of the questions, up to the first error. Errors of a question:
-  // kUnknown with the signal of an answer that is an error; kUnavailable, which names each replica
-  // that was tried and why it failed; `stop` (kResourceExhausted) at the deadline or when it is
-  // cancelled; `limit` if the answers have more than limits.max_result_bytes. If there is one
-  // question, `limits.sink` may take its answer; after an error it may have a part of it.
+  // Returns the answers, in the order of the questions, up to the first error. Errors: kUnknown
+  // with the signal of an answer that is an error; kUnavailable, which names each replica that was
+  // tried and why it failed; `stop` (kResourceExhausted) at the deadline or when it is cancelled;
+  // `limit` if the answers have more than limits.max_result_bytes. If there is one question,
+  // `limits.sink` may take its answer; after an error it may have a part of it.
   std::vector<absl::StatusOr<Value>> Ask(std::span<const Question> questions,
                                          const query::Limits& limits);
   absl::StatusOr<Value> Ask(const Question& question, const query::Limits& limits);

@@ -23,7 +23,7 @@
 // A connection that waits for an answer nobody needs any more is closed: the process on the other
 // side stops evaluating for a client that is gone.
 //
-// This is what is known about the replicas, and which of them is asked next; asker.h asks them.
+// A Replicas knows the state of each replica and chooses the next one; asker.h asks it.
 //
 // Threads: any.
 
