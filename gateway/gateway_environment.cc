@@ -103,7 +103,31 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
 
   absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
                             const query::Limits& limits) const override {
-    of_.counters_.parts.fetch_add(1, std::memory_order_relaxed);
+    std::vector<Part> parts;
+    parts.push_back({this, side, days, std::move(tree)});
+    return std::move(of_.AskParts(std::move(parts), limits).front());
+  }
+  std::vector<absl::StatusOr<Value>> AskAll(std::vector<Part> parts,
+                                            const query::Limits& limits) const override {
+    return of_.AskParts(std::move(parts), limits);
+  }
+
+  // Returns the request for a tree: it evaluates the tree only if the process has all of the days.
+  static Value RequestOf(Side side, std::span<const int32_t> days, Value tree) {
+    std::vector<Value> request;
+    if (side == Side::kPast && !days.empty()) {
+      request.push_back(Value::String(kIfItHasTheDays));
+      request.push_back(Value::Vector(Type::kDate, days));
+    } else {
+      request.push_back(Value::String("eval"));
+    }
+    request.push_back(std::move(tree));
+    return Value::List(std::move(request));
+  }
+
+  // Returns the question about days of one side; nullopt if no process has all of them.
+  std::optional<Question> QuestionFor(Side side, std::span<const int32_t> days,
+                                      const Value& request) const {
     std::vector<bool> may;
     const bool all_days = side == Side::kPast && days.empty();
     for (const ProcessContents& process : contents_.Of(side).processes) {
@@ -113,41 +137,26 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
                       return std::ranges::binary_search(process.days, day);
                     }));
     }
-    if (std::ranges::find(may, true) == may.end()) {
-      return Gone(days.empty() ? std::string() : FormatDate(days.front()));
-    }
-    std::vector<Value> request;
-    if (side == Side::kPast && !days.empty()) {
-      request.push_back(Value::String(kIfItHasTheDays));
-      request.push_back(Value::Vector(Type::kDate, days));
-    } else {
-      request.push_back(Value::String("eval"));
-    }
-    request.push_back(std::move(tree));
-    const Value question = Value::List(std::move(request));
+    if (std::ranges::find(may, true) == may.end()) return std::nullopt;
     if (side == Side::kLast && days.empty()) {
-      return AskLast(*replicas_.last, contents_.last, question, /*only_reads=*/true, limits,
-                     std::move(may));
+      return ForLast(*replicas_.last, contents_.last, request, /*only_reads=*/true, std::move(may));
     }
-    absl::StatusOr<Value> answer =
-        replicas_.On(side)->Ask(question, /*only_reads=*/true, limits, may);
+    return Question{replicas_.On(side), &request, /*only_reads=*/true, std::move(may)};
+  }
+
+  // Returns an answer, or the error of a day that has moved.
+  absl::StatusOr<Value> Settle(Side side, std::span<const int32_t> days,
+                               absl::StatusOr<Value> answer) const {
     if (answer.ok() || days.empty() || !absl::IsUnknown(answer.status())) return answer;
     const std::string_view error = Message(answer.status());
     const std::string day = FormatDate(days.front());
     const bool moved = side == Side::kPast ? error.starts_with(kNotHere)
                                            : error == name_ + std::string(1, query::kOfDay) + day;
-    return moved ? absl::StatusOr<Value>(Gone(day)) : answer;
+    return moved ? absl::StatusOr<Value>(Gone(days)) : answer;
   }
 
- private:
-  const TableShape& LastShape() const {
-    static const TableShape kNone;
-    const auto found = contents_.last.shapes.find(name_);
-    return found == contents_.last.shapes.end() ? kNone : found->second;
-  }
-
-  // The error of a day that the processes do not have any more. The days are read anew.
-  absl::Status Gone(const std::string& day) const {
+  // The error of days that the processes do not have any more. The days are read anew.
+  absl::Status Gone(std::span<const int32_t> days) const {
     of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
     const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
     std::string failures;
@@ -160,7 +169,15 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
       }
     }
     return absl::AbortedError(
-        AbslView(fmt::format("unavailable: no process has {} of {} now{}", name_, day, failures)));
+        AbslView(fmt::format("unavailable: no process has {} of {} now{}", name_,
+                             days.empty() ? std::string() : FormatDate(days.front()), failures)));
+  }
+
+ private:
+  const TableShape& LastShape() const {
+    static const TableShape kNone;
+    const auto found = contents_.last.shapes.find(name_);
+    return found == contents_.last.shapes.end() ? kNone : found->second;
   }
 
   const std::string name_;
@@ -210,6 +227,10 @@ class GatewayEnvironment::SpreadTable final : public query::RemoteTable {
                             const query::Limits&) const override {
     return absl::InternalError("no shard of a table was asked");
   }
+  std::vector<absl::StatusOr<Value>> AskAll(std::vector<Part> parts,
+                                            const query::Limits& limits) const override {
+    return of_.AskParts(std::move(parts), limits);
+  }
   std::vector<const RemoteTable*> Shards() const override {
     std::vector<const RemoteTable*> shards;
     for (const Table& table : tables_) shards.push_back(&table);
@@ -234,10 +255,8 @@ class GatewayEnvironment::SpreadTable final : public query::RemoteTable {
   std::vector<int32_t> past_, last_;
 };
 
-absl::StatusOr<Value> GatewayEnvironment::AskLast(Replicas& replicas, const SideContents& contents,
-                                                  const Value& request, bool only_reads,
-                                                  const query::Limits& limits,
-                                                  std::vector<bool> may) {
+Question GatewayEnvironment::ForLast(Replicas& replicas, const SideContents& contents,
+                                     const Value& request, bool only_reads, std::vector<bool> may) {
   const std::vector<ProcessContents>& processes = contents.processes;
   if (may.empty()) may.assign(processes.size(), true);
   const int64_t now_ns = SteadyNs();
@@ -247,13 +266,47 @@ absl::StatusOr<Value> GatewayEnvironment::AskLast(Replicas& replicas, const Side
     const bool live = replica.health == Health::kLive && !replica.IsSilent(now_ns);
     if (may[i] && live) fewest = std::min(fewest, processes[i].days.size());
   }
-  std::vector<bool> first = may;
+  Question question{&replicas, &request, only_reads, may, std::vector<bool>(may.size(), false)};
   for (size_t i = 0; i < processes.size(); ++i) {
-    if (processes[i].days.size() > fewest) first[i] = false;
+    if (!may[i] || processes[i].days.size() <= fewest) continue;
+    question.may[i] = false;
+    question.if_no_other[i] = true;
   }
-  absl::StatusOr<Value> answer = replicas.Ask(request, only_reads, limits, first);
-  if (!absl::IsUnavailable(answer.status()) || first == may || !only_reads) return answer;
-  return replicas.Ask(request, only_reads, limits, may);
+  return question;
+}
+
+// All parts are asked at the same time, those of rdbs beside those of hdbs, although a day may move
+// between the two meanwhile. No row is missed or counted twice, because each answer is checked on
+// its own: one about days is evaluated only by a process that has these days at that moment
+// (RequestOf), and then has all of their rows. Which side answers for a day was decided before, for
+// all parts alike, from one pass of the watch. If the day has left that side, the part fails, and
+// the query begins again. A query without days is about one side only.
+std::vector<absl::StatusOr<Value>> GatewayEnvironment::AskParts(
+    std::vector<query::RemoteTable::Part> parts, const query::Limits& limits) {
+  counters_.parts.fetch_add(parts.size(), std::memory_order_relaxed);
+  const auto table_of = [](const query::RemoteTable::Part& part) {
+    return static_cast<const Table*>(part.shard);  // AskAll takes no others.
+  };
+  std::deque<Value> requests;
+  std::vector<Question> questions;
+  for (query::RemoteTable::Part& part : parts) {
+    requests.push_back(Table::RequestOf(part.side, part.days, std::move(part.tree)));
+    std::optional<Question> question =
+        table_of(part)->QuestionFor(part.side, part.days, requests.back());
+    // The parts before it may have another error, which comes first.
+    if (!question.has_value()) break;
+    questions.push_back(*std::move(question));
+  }
+  std::vector<absl::StatusOr<Value>> answers;
+  if (!questions.empty()) answers = askers_.Ask(questions, limits);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    answers[i] = table_of(parts[i])->Settle(parts[i].side, parts[i].days, std::move(answers[i]));
+  }
+  const bool all_ok = std::ranges::all_of(answers, [](const auto& answer) { return answer.ok(); });
+  if (all_ok && answers.size() < parts.size()) {
+    answers.emplace_back(table_of(parts[answers.size()])->Gone(parts[answers.size()].days));
+  }
+  return answers;
 }
 
 std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
@@ -333,9 +386,10 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(
   bool only_reads = false;
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
-  absl::StatusOr<Value> answer =
-      only_past ? replicas.past->Ask(request, only_reads, limits)
-                : AskLast(*replicas.last, contents.last, request, only_reads, limits, {});
+  const absl::StatusOr<Value> answer =
+      askers_.Ask(only_past ? Question{replicas.past.get(), &request, only_reads}
+                            : ForLast(*replicas.last, contents.last, request, only_reads, {}),
+                  limits);
   if (answer.ok() && query::ApproximateBytes(*answer) > limits.max_result_bytes) {
     return query::LimitError("an answer of more than {} bytes", limits.max_result_bytes);
   }

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/asker.h"
 #include "gateway/replicas.h"
 #include "gateway/watch.h"
+#include "query/columns/remote_table.h"
 #include "query/query.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
@@ -59,13 +61,18 @@ class GatewayEnvironment : public query::Environment {
   class Table;
   class SpreadTable;
   Value ReplicaTable() const;
-  // Asks an rdb about the rows that it has. While a day is being written, the rdb that writes it
-  // has its rows, too; those with the fewest days are asked, so that answers do not alternate.
-  static absl::StatusOr<Value> AskLast(Replicas& replicas, const SideContents& contents,
-                                       const Value& request, bool only_reads,
-                                       const query::Limits& limits, std::vector<bool> may);
+  // Returns a question to an rdb about the rows that it has. While a day is being written, the rdb
+  // that writes it has its rows, too; those with the fewest days are asked, so that answers do not
+  // alternate. `may`: as in Question. `request` must live until the answer is there.
+  static Question ForLast(Replicas& replicas, const SideContents& contents, const Value& request,
+                          bool only_reads, std::vector<bool> may);
+
+  // Asks for parts of a query, as query::RemoteTable::AskAll.
+  std::vector<absl::StatusOr<Value>> AskParts(std::vector<query::RemoteTable::Part> parts,
+                                              const query::Limits& limits);
 
   const std::vector<ShardReplicas> shards_;
+  AskerPool askers_;
   const std::optional<ShardMap> map_;
   Watch watch_;
   const Clock* const clock_;

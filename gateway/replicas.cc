@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "gateway/asker.h"
-
 namespace tickstack::gateway {
 
 Replicas::Replicas(std::string name, const std::vector<wire::Address>& addresses,
@@ -19,8 +17,6 @@ Replicas::Replicas(std::string name, const std::vector<wire::Address>& addresses
   for (const wire::Address& address : addresses) add(address, false);
   for (const wire::Address& address : urgent) add(address, true);
 }
-
-Replicas::~Replicas() = default;
 
 std::optional<size_t> Replicas::Choose(const std::vector<bool>& tried, std::string_view user) {
   const int64_t now_ns = SteadyNs();
@@ -48,23 +44,6 @@ std::optional<size_t> Replicas::Choose(const std::vector<bool>& tried, std::stri
     least = rank;
   }
   return best;
-}
-
-absl::StatusOr<Value> Replicas::Ask(const Value& request, bool only_reads,
-                                    const query::Limits& limits, const std::vector<bool>& may) {
-  std::unique_ptr<Asker> asker;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      asker = std::move(idle_.back());
-      idle_.pop_back();
-    }
-  }
-  if (asker == nullptr) asker = std::make_unique<Asker>(*this);
-  absl::StatusOr<Value> answer = asker->Ask(request, only_reads, limits, may);
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(asker));
-  return answer;
 }
 
 }  // namespace tickstack::gateway

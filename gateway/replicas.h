@@ -3,7 +3,7 @@
 // Processes that give the same answers, such as the rdbs of a stack: each question goes to one of
 // them, and to another one if that one fails or is slow.
 //
-//   Ask(question) --> the replica with the fewest questions under way ----> its answer
+//   a question -----> the replica with the fewest questions under way ----> its answer
 //                        | no answer for hedge_ns,     | connection lost
 //                        | and silent                  |
 //                        v                             v
@@ -23,24 +23,20 @@
 // A connection that waits for an answer nobody needs any more is closed: the process on the other
 // side stops evaluating for a client that is gone.
 //
-// Threads: any may call Ask, and each call blocks its thread. A call borrows an Asker, which has a
-// loop and a connection to each replica, from a pool that grows to the number of threads that ask
-// at the same time.
+// A Replicas knows the state of each replica and chooses the next one; asker.h asks it.
+//
+// Threads: any.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "gateway/link.h"
-#include "query/columns/limits.h"
-#include "table/value.h"
 #include "wire/address.h"
 
 namespace tickstack::gateway {
@@ -91,25 +87,14 @@ struct Replica {
   std::atomic<int64_t> rests_until_ns{0};
 };
 
-class Asker;
-
 class Replicas {
  public:
   // `name` is that of the group in errors: `rdb`, or `shard a: rdb`. There must be at least one
   // address.
   Replicas(std::string name, const std::vector<wire::Address>& addresses,
            const std::vector<wire::Address>& urgent, ReplicaOptions options);
-  ~Replicas();
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
-
-  // Returns the answer to a request. `only_reads`: it may be evaluated twice. `may`: which replicas
-  // may be asked; empty: all. Errors: kUnknown with the signal of an answer that is an error;
-  // kUnavailable, which names each replica that was tried and why it failed; `stop`
-  // (kResourceExhausted) at the deadline or when it is cancelled. `limits.sink` may take the
-  // answer; after an error it may have a part of it.
-  absl::StatusOr<Value> Ask(const Value& request, bool only_reads, const query::Limits& limits,
-                            const std::vector<bool>& may = {});
 
   const std::string& name() const { return name_; }
   const ReplicaOptions& options() const { return options_; }
@@ -117,18 +102,15 @@ class Replicas {
   Replica& at(size_t replica) { return *replicas_[replica]; }
   const Replica& at(size_t replica) const { return *replicas_[replica]; }
 
- private:
-  friend class Asker;
   // Returns the replica to ask next, which is not in `tried`; nullopt if all are.
   std::optional<size_t> Choose(const std::vector<bool>& tried, std::string_view user);
 
+ private:
   const std::string name_;
   const ReplicaOptions options_;
   bool has_urgent_ = false;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::atomic<size_t> next_{0};  // Where the search for the least busy one begins.
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Asker>> idle_;  // Guarded by mutex_.
 };
 
 }  // namespace tickstack::gateway

@@ -4,12 +4,15 @@
 
 #include "gateway/replicas.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +20,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "gateway/asker.h"
 #include "query/columns/errors.h"
 #include "table/answer_sink.h"
 #include "wire/codec.h"
@@ -48,6 +52,8 @@ class Process final : public wire::ServerHandler {
     if (message.kind != wire::MessageKind::kSync) return;
     ++asked;
     const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (const std::function<void()> before = Before()) before();
+    if (fails) return connection.ReplyError(ticket, fmt::format("error {}", number_));
     if (half) return SendHalf(connection);
     if (whole) return connection.Reply(ticket, Long());
     if (hangs) return;
@@ -60,9 +66,19 @@ class Process final : public wire::ServerHandler {
 
   std::atomic<bool> hangs{false}, closes{false};
   std::atomic<bool> whole{false}, half{false};  // Answers with Long(), or with a half of it.
+  std::atomic<bool> fails{false};
   std::atomic<int> asked{0}, closed{0};
+  // Sets what is called before each answer.
+  void CallBefore(std::function<void()> before) {
+    const std::lock_guard lock(mutex_);
+    before_ = std::move(before);
+  }
 
  private:
+  std::function<void()> Before() {
+    const std::lock_guard lock(mutex_);
+    return before_;
+  }
   void SendHalf(wire::Connection& connection) const {
     const ByteBuffer all = wire::EncodeMessage(wire::MessageKind::kResponse, Long());
     ByteBuffer bytes;
@@ -72,6 +88,8 @@ class Process final : public wire::ServerHandler {
   }
 
   const int64_t number_;
+  std::mutex mutex_;
+  std::function<void()> before_;  // Guarded by mutex_.
   wire::EventLoop loop_;
   std::unique_ptr<wire::Server> server_;
   std::thread thread_;
@@ -83,6 +101,11 @@ class ReplicasTest : public testing::Test {
     std::vector<wire::Address> addresses;
     for (const Process* const process : {&first_, &second_})
       addresses.push_back(process->address());
+    Make(addresses, urgent, options);
+  }
+  void Make(const std::vector<wire::Address>& addresses, const std::vector<wire::Address>& urgent,
+            const ReplicaOptions& options) {
+    askers_ = std::make_unique<AskerPool>();
     replicas_ = std::make_unique<Replicas>("rdb", addresses, urgent, options);
   }
   // Returns the number that answers; the error's text if there is none.
@@ -92,7 +115,7 @@ class ReplicasTest : public testing::Test {
     limits.deadline = std::chrono::steady_clock::now() + at_most;
     limits.user = user;
     const absl::StatusOr<Value> answer =
-        replicas_->Ask(Value::String("who"), only_reads, limits, may);
+        askers_->Ask({replicas_.get(), &who_, only_reads, may}, limits);
     return answer.ok() ? std::to_string(answer->as<int64_t>())
                        : std::string(Message(answer.status()));
   }
@@ -100,7 +123,9 @@ class ReplicasTest : public testing::Test {
   void Silence(size_t replica) { replicas_->at(replica).waits_since_ns = SteadyNs() - 500'000'000; }
 
   Process first_{1}, second_{2};
+  const Value who_ = Value::String("who");
   std::unique_ptr<Replicas> replicas_;
+  std::unique_ptr<AskerPool> askers_;
 };
 
 TEST_F(ReplicasTest, TakeTurns) {
@@ -138,11 +163,9 @@ TEST_F(ReplicasTest, WhatMayChangeSomethingIsNotSentTwice) {
 TEST_F(ReplicasTest, WhatWasNotSentGoesToAnotherOne) {
   // Nobody listens at this address.
   const wire::Address nobody = Process(0).address();
-  replicas_ = std::make_unique<Replicas>("rdb", std::vector{nobody, second_.address()},
-                                         std::vector<wire::Address>(), ReplicaOptions());
+  Make({nobody, second_.address()}, {}, {});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Ask(/*only_reads=*/false), "2");
-  replicas_ = std::make_unique<Replicas>("rdb", std::vector{nobody}, std::vector<wire::Address>(),
-                                         ReplicaOptions());
+  Make({nobody}, {}, {});
   EXPECT_THAT(Ask(), testing::StartsWith("rdb: no answer: " + nobody.ToString() + ": "));
 }
 
@@ -191,7 +214,7 @@ TEST_F(ReplicasTest, ALongAnswerGoesToItsClientWhileItArrives) {
   Counter client;
   query::Limits limits;
   limits.sink = &client;
-  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  const absl::StatusOr<Value> answer = askers_->Ask({replicas_.get(), &who_}, limits);
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(client.total,
             wire::EncodeMessage(wire::MessageKind::kResponse, Process::Long()).size());
@@ -200,7 +223,7 @@ TEST_F(ReplicasTest, ALongAnswerGoesToItsClientWhileItArrives) {
   Counter other;
   limits.sink = &other;
   limits.max_result_bytes = kForwardedBytesMin;
-  EXPECT_TRUE(*replicas_->Ask(Value::String("who"), true, limits) == Process::Long());
+  EXPECT_TRUE(*askers_->Ask({replicas_.get(), &who_}, limits) == Process::Long());
   EXPECT_EQ(other.total, 0u);
 }
 
@@ -210,7 +233,7 @@ TEST_F(ReplicasTest, AnAnswerThatHasBegunIsNotAskedForAgain) {
   Counter client;
   query::Limits limits;
   limits.sink = &client;
-  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  const absl::StatusOr<Value> answer = askers_->Ask({replicas_.get(), &who_}, limits);
   EXPECT_TRUE(absl::IsUnavailable(answer.status())) << answer.status();
   EXPECT_EQ(client.got, client.total / 2);
   EXPECT_EQ(first_.asked + second_.asked, 1);
@@ -228,7 +251,7 @@ TEST_F(ReplicasTest, AnAnswerThatHasBegunIsNotHedged) {
     Silence(1);
   });
   limits.sink = &client;
-  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  const absl::StatusOr<Value> answer = askers_->Ask({replicas_.get(), &who_}, limits);
   silences.join();
   EXPECT_EQ(query::QErrorText(answer.status()), "stop");
   EXPECT_EQ(first_.asked + second_.asked, 1);
@@ -281,7 +304,7 @@ TEST_F(ReplicasTest, ACancelledQuestionEnds) {
     while (first_.asked + second_.asked == 0) std::this_thread::sleep_for(1ms);
     cancelled = true;
   });
-  const absl::StatusOr<Value> answer = replicas_->Ask(Value::String("who"), true, limits);
+  const absl::StatusOr<Value> answer = askers_->Ask({replicas_.get(), &who_}, limits);
   client.join();
   EXPECT_EQ(query::QErrorText(answer.status()), "stop");
 }
@@ -298,6 +321,153 @@ TEST_F(ReplicasTest, ManyThreadsAskAtTheSameTime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(right, 200);
   EXPECT_EQ(replicas_->at(0).under_way + replicas_->at(1).under_way, 0);
+}
+
+TEST_F(ReplicasTest, OthersAreAskedIfNoneOfTheFirstAnswers) {
+  Make();
+  const Question question{replicas_.get(), &who_, true, {true, false}, {false, true}};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(askers_->Ask(question, {})->as<int64_t>(), 1);
+  first_.closes = true;
+  EXPECT_EQ(askers_->Ask(question, {})->as<int64_t>(), 2);
+  second_.closes = true;
+  EXPECT_THAT(std::string(Message(askers_->Ask(question, {}).status())),
+              testing::MatchesRegex("rdb: no answer: .*; .*"));
+  Question changes = question;
+  changes.only_reads = false;
+  second_.closes = false;
+  EXPECT_THAT(std::string(Message(askers_->Ask(changes, {}).status())),
+              testing::StartsWith("rdb: no answer: " + first_.address().ToString()));
+}
+
+// Three groups of one process each.
+class GroupsTest : public testing::Test {
+ protected:
+  GroupsTest() {
+    for (size_t i = 0; i < 3; ++i) {
+      processes_.push_back(std::make_unique<Process>(static_cast<int64_t>(i)));
+      groups_.push_back(std::make_unique<Replicas>(
+          fmt::format("group {}", i), std::vector{processes_[i]->address()},
+          std::vector<wire::Address>(), ReplicaOptions{.hedge_ns = 0}));
+    }
+  }
+  ~GroupsTest() override {
+    for (const auto& group : groups_) EXPECT_EQ(group->at(0).under_way, 0);
+  }
+
+  // Asks groups. Returns the numbers that answer, and after them the text of an error.
+  std::string Ask(const std::vector<size_t>& groups, query::Limits limits = {}) {
+    std::vector<Question> questions;
+    for (const size_t group : groups) questions.push_back({groups_[group].get(), &who_});
+    if (limits.deadline == std::chrono::steady_clock::time_point::max()) {
+      limits.deadline = std::chrono::steady_clock::now() + 10s;
+    }
+    std::string text;
+    for (const absl::StatusOr<Value>& answer : askers_.Ask(questions, limits)) {
+      text += answer.ok()
+                  ? fmt::format("{} ", answer->is_atom_of(Type::kLong) ? answer->as<int64_t>() : -1)
+                  : std::string(Message(answer.status()));
+    }
+    return text;
+  }
+  static void WaitUntil(const std::function<bool()>& done) {
+    for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(1ms);
+  }
+
+  std::vector<std::unique_ptr<Process>> processes_;
+  const Value who_ = Value::String("who");
+  std::vector<std::unique_ptr<Replicas>> groups_;
+  AskerPool askers_;
+};
+
+TEST_F(GroupsTest, AreAskedAtTheSameTime) {
+  // Nobody answers before all have the question, and the first one is the last to answer.
+  std::atomic<int> answered{0};
+  for (size_t i = 0; i < 3; ++i) {
+    processes_[i]->CallBefore([&, i] {
+      WaitUntil(
+          [&] { return processes_[0]->asked + processes_[1]->asked + processes_[2]->asked == 3; });
+      WaitUntil([&] { return answered == static_cast<int>(2 - i); });
+      ++answered;
+    });
+  }
+  EXPECT_EQ(Ask({0, 1, 2}), "0 1 2 ");
+}
+
+TEST_F(GroupsTest, GetOneQuestionAtATime) {
+  for (size_t i = 0; i < 3; ++i) {
+    processes_[i]->CallBefore([this, i] { EXPECT_EQ(groups_[i]->at(0).under_way, 1); });
+  }
+  EXPECT_EQ(Ask({0, 1, 0, 1, 1, 2, 0}), "0 1 0 1 1 2 0 ");
+  EXPECT_EQ(processes_[1]->asked, 3);
+}
+
+TEST_F(GroupsTest, TheFirstErrorInOrderCounts) {
+  // The second one fails first; the first one's error or answer is still waited for.
+  processes_[0]->CallBefore([this] {
+    WaitUntil([this] { return processes_[1]->asked > 0; });
+    std::this_thread::sleep_for(20ms);
+  });
+  processes_[1]->fails = true;
+  processes_[2]->hangs = true;
+  EXPECT_EQ(Ask({0, 1, 2, 1}), "0 error 1");
+  WaitUntil([this] { return processes_[2]->closed > 0; });
+  EXPECT_EQ(processes_[2]->closed, 1) << "it is not waited for, and need not evaluate any more";
+  EXPECT_EQ(processes_[1]->asked, 1) << "what comes after an error is not asked";
+  processes_[0]->fails = true;
+  processes_[2]->hangs = false;
+  EXPECT_EQ(Ask({0, 1, 2}), "error 0");
+  EXPECT_EQ(Ask({2, 1, 0}), "2 error 1");
+  processes_[0]->closes = true;
+  processes_[0]->fails = false;
+  EXPECT_THAT(Ask({0, 1}), testing::StartsWith("group 0: no answer: "));
+}
+
+TEST_F(GroupsTest, TheFirstOneThatHangsIsNamed) {
+  processes_[1]->hangs = processes_[2]->hangs = true;
+  query::Limits limits;
+  limits.deadline = std::chrono::steady_clock::now() + 200ms;
+  EXPECT_THAT(Ask({0, 2, 1}, limits),
+              testing::MatchesRegex("0 stop: group 2: no answer from .* in time"));
+}
+
+TEST_F(GroupsTest, ACancelledCallEnds) {
+  processes_[0]->hangs = processes_[1]->hangs = true;
+  std::atomic<bool> cancelled{false};
+  query::Limits limits;
+  limits.cancelled = &cancelled;
+  std::thread client([&] {
+    WaitUntil([this] { return processes_[0]->asked > 0 && processes_[1]->asked > 0; });
+    cancelled = true;
+  });
+  EXPECT_EQ(Ask({0, 1, 2}, limits), "stop: the client is gone");
+  client.join();
+}
+
+TEST_F(GroupsTest, TheirAnswersTogetherAreBounded) {
+  processes_[0]->whole = processes_[1]->whole = true;
+  query::Limits limits;
+  limits.max_result_bytes = 3 * kForwardedBytesMin;
+  EXPECT_EQ(Ask({0, 2}, limits), "-1 2 ");
+  EXPECT_THAT(Ask({0, 1}, limits), testing::HasSubstr("limit: answers of more than 3145728 bytes"));
+  EXPECT_THAT(Ask({0, 0}, limits), testing::HasSubstr("limit: answers of more than 3145728 bytes"));
+  limits.max_result_bytes = 5 * kForwardedBytesMin;
+  EXPECT_EQ(Ask({0, 1, 2}, limits), "-1 -1 2 ");
+  // Bytes of an answer that is not wanted any more do not count.
+  limits.max_result_bytes = 3 * kForwardedBytesMin;
+  processes_[2]->fails = true;
+  EXPECT_EQ(Ask({2, 0}, limits), "error 2");
+}
+
+TEST_F(GroupsTest, AreAskedByManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 50; ++k) right += Ask({0, 1, 2, 0}) == "0 1 2 0 " ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 200);
 }
 
 }  // namespace

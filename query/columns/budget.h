@@ -84,6 +84,9 @@ class Budget {
     held_.dram_bytes -= amount.dram_bytes;
   }
 
+  // Returns the bytes that can still be charged.
+  size_t LeftBytes() const;
+
   // `stop` if the request was cancelled, or if its time is over (Limits::deadline and
   // processor_time).
   absl::Status CheckTime() const;
@@ -122,7 +125,6 @@ class Budget {
   absl::Status ChargeDram(size_t bytes);
   std::string ScratchNote() const;  // For errors: names the memory that the bounds apply to.
 
-  size_t LeftBytes() const;
   size_t LeftDramBytes() const;
 
   // The call of a lambda: the expression, the call and the statement.

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,6 +53,26 @@ class RemoteTable {
   // errors: those of the query, kUnavailable, `stop`. `limits.sink` may take the answer.
   virtual absl::StatusOr<Value> Ask(Side side, std::span<const int32_t> days, Value tree,
                                     const Limits& limits) const = 0;
+
+  // Part of a query: what Ask takes.
+  struct Part {
+    const RemoteTable* shard;  // One of Shards().
+    Side side;
+    std::span<const int32_t> days;
+    Value tree;
+  };
+  // Evaluates parts, at the same time if the processes can. Returns the answers in the order of the
+  // parts, up to the first error: those before it are complete. Errors: as of Ask. `limits.sink` is
+  // used only if there is one part. The default asks one after the other.
+  virtual std::vector<absl::StatusOr<Value>> AskAll(std::vector<Part> parts,
+                                                    const Limits& limits) const {
+    std::vector<absl::StatusOr<Value>> answers;
+    for (Part& part : parts) {
+      answers.push_back(part.shard->Ask(part.side, part.days, std::move(part.tree), limits));
+      if (!answers.back().ok()) break;
+    }
+    return answers;
+  }
 
   // Returns the shards, each a table without further shards; the table itself if it has none. They
   // live as long as the table. Ask is for these only, and Days of a table with several shards may

@@ -81,6 +81,11 @@ absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
       if (term.has_value()) return *std::move(term);
     }
   }
+  if (function.kind == Node::Kind::kFunction && function.function->name == "count" &&
+      node.children.size() == 2 && node.children[1]->kind == Node::Kind::kQuery) {
+    TS_ASSIGN_OR_RETURN(std::optional<Term> count, CountOfRows(context, *node.children[1]));
+    if (count.has_value()) return *std::move(count);
+  }
   const ArgumentMarks marks(context, node);
   std::vector<Term> args(node.children.size() - 1);
   const size_t names = IsOverRemote(context, node) ? 1 : 0;

@@ -1,6 +1,7 @@
 #include "query/language/remote_query.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -448,22 +449,44 @@ class RemoteQuery {
     return QuotedTree(Value::List(std::move(conditions)));
   }
 
-  // Sends a query to a part, with the first `conditions` conditions that are not about days.
-  // `sink`, if it is not nullptr, may take the answer.
-  absl::StatusOr<Value> Send(const Part& part, const Query& query, size_t conditions,
-                             AnswerSink* sink = nullptr) {
+  // Returns the tree of a query for a part, with the first `conditions` conditions that are not
+  // about days.
+  absl::StatusOr<Value> TreeFor(const Part& part, const Query& query, size_t conditions) {
     TS_ASSIGN_OR_RETURN(const Value tree, TreeOfQuery(query, context_.budget));
     std::vector<Value> items;
     items.push_back(ItemAt(tree, 0));
     items.push_back(QuotedTree(Value::Symbol(part.table)));
     TS_ASSIGN_OR_RETURN(items.emplace_back(), Conditions(part, conditions));
     for (size_t i = 3; i < tree.count(); ++i) items.push_back(ItemAt(tree, i));
+    return Value::List(std::move(items));
+  }
+
+  // Sends a query to each part, to all of them at the same time if the processes can answer so, and
+  // calls `take(part, answer)` with the answers in the order of the parts. All answers are charged
+  // before the first one is taken, since they are in memory together. If `take` returns false, or a
+  // part fails, the answers of the later parts are dropped, whether they are errors or not.
+  // `query_for(part)` returns the query.
+  template <typename QueryFor, typename Take>
+  absl::Status SendToEach(const std::vector<Part>& parts, size_t conditions, QueryFor query_for,
+                          Take take) {
+    std::vector<RemoteTable::Part> asked;
+    for (const Part& part : parts) {
+      TS_ASSIGN_OR_RETURN(Value tree, TreeFor(part, query_for(part), conditions));
+      asked.push_back({part.shard, part.side, part.days, std::move(tree)});
+    }
     Limits limits = context_.budget.limits();
-    limits.sink = sink;
-    TS_ASSIGN_OR_RETURN(
-        Value answer, part.shard->Ask(part.side, part.days, Value::List(std::move(items)), limits));
-    TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(answer)));
-    return answer;
+    limits.sink = nullptr;
+    limits.max_result_bytes = context_.budget.LeftBytes();
+    std::vector<absl::StatusOr<Value>> answers = table_.AskAll(std::move(asked), limits);
+    for (const absl::StatusOr<Value>& answer : answers) {
+      if (answer.ok()) TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(*answer)));
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      TS_ASSIGN_OR_RETURN(Value answer, std::move(answers[i]));
+      TS_ASSIGN_OR_RETURN(const bool wants_more, take(parts[i], std::move(answer)));
+      if (!wants_more) break;
+    }
+    return absl::OkStatus();
   }
 
   // Returns what may take the result, if that is the answer to the client and nothing goes before
@@ -477,7 +500,12 @@ class RemoteQuery {
   // Sends the whole query. If its result is the answer to the client, the client may get it while
   // it arrives.
   absl::StatusOr<Term> Whole(const Part& part) {
-    TS_ASSIGN_OR_RETURN(Value answer, Send(part, prepared_, prepared_.conditions.size(), Sink()));
+    TS_ASSIGN_OR_RETURN(Value tree, TreeFor(part, prepared_, prepared_.conditions.size()));
+    Limits limits = context_.budget.limits();
+    limits.sink = Sink();
+    TS_ASSIGN_OR_RETURN(Value answer,
+                        part.shard->Ask(part.side, part.days, std::move(tree), limits));
+    TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(answer)));
     return Term(std::move(answer));
   }
 
@@ -508,44 +536,49 @@ class RemoteQuery {
     std::vector<std::string> names;
     for (const NamedNode& group : split.of_part->groups) names.push_back(group.name);
     for (const NamedNode& column : split.of_part->columns) names.push_back(column.name);
-    PartRows joined;
-    std::optional<std::vector<Value>> without_rows;
-    for (const Part& part : parts) {
-      const std::unique_ptr<Query> query = CopyOf(*split.of_part);
-      query->source = NameNode(table_.name());
-      std::optional<std::string> date;
+    const auto query_for = [&](const Part& part) {
+      Query query = std::move(*CopyOf(*split.of_part));
+      query.source = NameNode(table_.name());
       if (split.date_group && part.day) {
-        date = query->groups[*split.date_group].name;
-        query->groups.erase(query->groups.begin() + static_cast<ptrdiff_t>(*split.date_group));
-        query->grouped = !query->groups.empty();
+        query.groups.erase(query.groups.begin() + static_cast<ptrdiff_t>(*split.date_group));
+        query.grouped = !query.groups.empty();
       }
       // Otherwise a vector, such as a text, would be the column.
-      for (NamedNode& column : query->columns) {
-        if (!query->grouped && !query->distinct)
+      for (NamedNode& column : query.columns) {
+        if (!query.grouped && !query.distinct)
           column.node = CallNode("enlist", std::move(column.node));
       }
-      TS_ASSIGN_OR_RETURN(Value answer, Send(part, *query, prepared_.conditions.size()));
+      return query;
+    };
+    PartRows joined;
+    std::optional<std::vector<Value>> without_rows;
+    bool can = true;
+    const auto take = [&](const Part& part, Value answer) -> absl::StatusOr<bool> {
+      std::optional<std::string> date;
+      if (split.date_group && part.day) date = names[*split.date_group];
       TS_ASSIGN_OR_RETURN(std::vector<Value> columns,
                           ColumnsIn(std::move(answer), names, date, part.day.value_or(0)));
       for (size_t i = 0; i < split.of_part->columns.size() && !query_.distinct; ++i) {
         const Value& results = columns[split.of_part->groups.size() + i];
-        TS_ASSIGN_OR_RETURN(const bool can,
-                            CanBeCombined(context_, split.of_part->columns[i], results));
-        if (!can) return std::nullopt;
+        TS_ASSIGN_OR_RETURN(can, CanBeCombined(context_, split.of_part->columns[i], results));
+        if (!can) return false;
       }
       // Without groups, no rows make a row, which is the result if no part has any.
       const bool has_rows = query_.distinct || std::ranges::any_of(columns.back().span<int64_t>(),
                                                                    [](int64_t n) { return n > 0; });
-      if (!has_rows) {
-        // `by date` alone is no group for a part without a column `date`.
-        for (Value& column : columns) {
-          if (query_.grouped) column = EmptyVector(column.type());
-        }
-        if (!without_rows) without_rows = std::move(columns);
-        continue;
+      if (has_rows) {
+        TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
+        return true;
       }
-      TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
-    }
+      // `by date` alone is no group for a part without a column `date`.
+      for (Value& column : columns) {
+        if (query_.grouped) column = EmptyVector(column.type());
+      }
+      if (!without_rows) without_rows = std::move(columns);
+      return true;
+    };
+    TS_RETURN_IF_ERROR(SendToEach(parts, prepared_.conditions.size(), query_for, take));
+    if (!can) return std::nullopt;
     std::vector<Value> columns = joined.empty() ? *std::move(without_rows) : joined.Take();
     if (split.ordered && split.date_group) {
       TS_RETURN_IF_ERROR(SortRows(context_, columns, {*split.date_group}));
@@ -590,7 +623,7 @@ class RemoteQuery {
     if (names.empty() && !columns_.empty()) names.push_back(columns_.front());
     PartRows joined;
     std::vector<std::vector<Value>> of_parts;
-    for (const Part& part : parts) {
+    const auto query_for = [&](const Part& part) {
       Query fetch;
       fetch.source = NameNode(table_.name());
       for (const std::string& name : names) {
@@ -598,7 +631,9 @@ class RemoteQuery {
       }
       const bool only_date = fetch.columns.empty();
       if (only_date) fetch.columns.push_back({columns_.front(), true, NameNode(columns_.front())});
-      TS_ASSIGN_OR_RETURN(Value answer, Send(part, fetch, by_item_conditions_));
+      return fetch;
+    };
+    const auto take = [&](const Part& part, Value answer) -> absl::StatusOr<bool> {
       TS_ASSIGN_OR_RETURN(
           std::vector<Value> columns,
           ColumnsIn(std::move(answer), names, part.day ? std::optional(kDateColumn) : std::nullopt,
@@ -608,7 +643,9 @@ class RemoteQuery {
       } else {
         TS_RETURN_IF_ERROR(joined.Add(table_.name(), std::move(columns), context_.budget));
       }
-    }
+      return true;
+    };
+    TS_RETURN_IF_ERROR(SendToEach(parts, by_item_conditions_, query_for, take));
     std::vector<Value> rows;
     if (merges) {
       TS_ASSIGN_OR_RETURN(rows, Merge(parts, std::move(of_parts), names, with_date, order));
@@ -712,7 +749,7 @@ class RemoteQuery {
   }
 
   absl::StatusOr<Term> RowsToChange() {
-    if (shards_.size() == 1) return AllRowsOf(context_, table_);
+    if (shards_.size() == 1 && table_.IsOn(Side::kLast)) return AllRowsOf(context_, table_);
     Query all;
     all.source = NameNode(table_.name());
     RemoteQuery rows(context_, all, table_, IsInAnyOrder() ? RowUse{true} : RowUse{});
@@ -757,7 +794,46 @@ std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& so
 
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
                                          const RemoteTable& table, RowUse use) {
-  return RemoteQuery(context, query, table, use).Run();
+  // A day that went from one side to the other meanwhile is found there by the next attempt.
+  constexpr int kTries = 3;
+  absl::StatusOr<Term> term = RemoteQuery(context, query, table, use).Run();
+  for (int i = 1; i < kTries && absl::IsAborted(term.status()); ++i) {
+    const std::shared_ptr<const RemoteTable> newer = context.environment.FindRemote(table.name());
+    if (newer == nullptr) break;
+    term = RemoteQuery(context, query, *newer, use).Run();
+  }
+  return term;
+}
+
+// True if all processes that have the table have this column.
+static bool AllHaveColumn(const RemoteTable& table, const std::string& column) {
+  return std::ranges::all_of(table.Shards(), [&column](const RemoteTable* shard) {
+    return std::ranges::all_of(std::array{Side::kPast, Side::kLast}, [&](Side side) {
+      const std::vector<std::string> columns = shard->Columns(side);
+      return !shard->IsOn(side) || std::ranges::find(columns, column) != columns.end();
+    });
+  });
+}
+
+absl::StatusOr<std::optional<Term>> CountOfRows(Context& context, const Node& rows) {
+  const Query& query = *rows.query;
+  const bool reads = query.verb == Query::Verb::kSelect || IsExecOfOneColumn(rows);
+  const bool plain = !query.grouped && !query.distinct && query.limit == nullptr;
+  if (!reads || !plain || query.order != nullptr) return std::nullopt;
+  const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, *query.source);
+  if (remote == nullptr) return std::nullopt;
+  // Any expression but a column may fail, or make another number of items.
+  const bool of_columns = std::ranges::all_of(query.columns, [&remote](const NamedNode& column) {
+    return column.node->kind == Node::Kind::kName && AllHaveColumn(*remote, column.node->name);
+  });
+  if (!of_columns) return std::nullopt;
+  Query count;
+  count.verb = Query::Verb::kExec;
+  count.source = CopyOf(*query.source);
+  count.columns.push_back({"x", false, CallNode("count", NameNode("i"))});
+  for (const NodePtr& condition : query.conditions) count.conditions.push_back(CopyOf(*condition));
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateRemoteQuery(context, count, *remote));
+  return term;
 }
 
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,

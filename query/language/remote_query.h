@@ -36,11 +36,18 @@ namespace tickstack::query {
 // Returns the remote table if a query's source is just its name; nullptr otherwise.
 std::shared_ptr<const RemoteTable> RemoteSource(Context& context, const Node& source);
 
-// Evaluates a query over a remote table. Errors: kAborted if no process has a day any more; `nyi`
-// for row numbers over several processes, for an unknown order of rows, and for `update` and
-// `delete` with conditions on `date`; `schema` if the processes do not have the same columns.
+// Evaluates a query over a remote table. If a day has moved to the other side meanwhile, the query
+// begins again, with the newer table of that name. Errors: kAborted if no process has a day any
+// more, also in the third attempt; `nyi` for row numbers over several processes, for an unknown
+// order of rows, and for `update` and `delete` with conditions on `date`; `schema` if the processes
+// do not have the same columns.
 absl::StatusOr<Term> EvaluateRemoteQuery(Context& context, const Query& query,
                                          const RemoteTable& table, RowUse use = {});
+
+// Returns the number of rows of a query such as `select from t where ..` or `select a,b from t`,
+// without fetching them; nullopt if the table is not remote, or if the query is more than
+// conditions and columns. `rows` is a kQuery.
+absl::StatusOr<std::optional<Term>> CountOfRows(Context& context, const Node& rows);
 
 // Returns a column of the last days; nullopt if there is no such column.
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,

@@ -501,16 +501,10 @@ absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, Tab
 // Evaluates a query over the remote table that `source` names; nullopt if it names none.
 static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context, const Query& query,
                                                               const Node& source, RowUse use) {
-  // A day that went from one side to the other meanwhile is found there by the next attempt.
-  constexpr int kTries = 3;
-  for (int i = 1;; ++i) {
-    const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, source);
-    if (remote == nullptr) return std::nullopt;
-    absl::StatusOr<Term> term = EvaluateRemoteQuery(context, query, *remote, use);
-    if (i < kTries && absl::IsAborted(term.status())) continue;
-    TS_RETURN_IF_ERROR(term.status());
-    return *std::move(term);
-  }
+  const std::shared_ptr<const RemoteTable> remote = RemoteSource(context, source);
+  if (remote == nullptr) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateRemoteQuery(context, query, *remote, use));
+  return term;
 }
 
 // `delete a from d` of a dictionary or its name: returns it without these keys; nullopt for

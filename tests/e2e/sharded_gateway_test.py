@@ -2,12 +2,14 @@
 """A gateway in front of two tickerplants, each with some of the symbols: its answers are those of one stack with all
 rows, and a shard that is down is missed only by queries that need it."""
 
+import collections
 import datetime
 import os
 import pathlib
 import random
 import signal
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
@@ -50,6 +52,86 @@ DATED = ["select n:count i, avg price, size wavg price, first price, last size b
          "(select vwap:(sum price*size)%sum size by sym from trade where {}) lj select max ask by sym from quote where {}"]
 WHEN = ["date within 2024.01.30 2024.02.01", "date=2024.01.30", "date=2024.01.31", "date=last date",
         "date>=2024.01.30", "date>2024.02.10"]
+# How long random queries are compared, and what draws them.
+RANDOM_SECONDS = float(os.environ.get("TICKSTACK_SECONDS", "4"))
+SEED = int(os.environ.get("TICKSTACK_SEED", str(random.randrange(1 << 31))))
+
+
+def rounded(value):
+    """Returns a value whose floats have 10 digits: the last ones depend on the order in which a sum adds."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}")
+    if isinstance(value, kdb_ipc.KeyedTable):
+        return rounded(value.keys), rounded(value.values)
+    if isinstance(value, dict):
+        return type(value)((key, rounded(each)) for key, each in value.items())
+    return [rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+class RandomQuery:
+    """A query about both sides of the shards. The rows of `odd` have no known order."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.table = draw.choice(["trade", "trade", "quote", "odd"])
+        value, other = {"trade": ("price", "size"), "quote": ("bid", "ask"), "odd": ("size", "size")}[self.table]
+        self.dated = draw.random() < 0.6
+        where = [draw.choice(["date=2024.01.30", "date=2024.01.31", "date=last date", "date>2024.01.29", "date>=2024.01.31",
+                              "date within 2024.01.30 2024.01.31", "date in 2024.01.29 2024.01.31"])] if self.dated else []
+        for _ in range(draw.choice([0, 1, 1, 2])):
+            where.append(draw.choice(["sym=`A", "sym in `A`B", "`D=sym", "sym in `B`D`X", "sym<>`C", f"{value}>50",
+                                      f"{other} within 10 600", f"({value}>50)|sym=`E", f"{value}=max {value}",
+                                      f"{value}>(avg;{value}) fby sym", f"{value}=(max;{value}) fby sym", "sym=last sym",
+                                      f"{value}>2*avg {value}", f"{value}<>first {other}"]))
+        where = f" where {','.join(where)}" if where else ""
+        free = ["count i", f"sum {value}", f"max {other}", f"avg {value}", f"{other} wavg {value}", f"dev {value}",
+                f"med {other}", f"({value} wsum {other})%sum {other}", "count distinct sym", f"(max {value})-min {value}"]
+        ordered = [f"first {value}", f"last {other}", f"sum deltas {value}", f"{value} cor prev {value}", "last time"]
+        groups = ["", "", " by sym", " by sym", " by sym,0D00:00:00.00005 xbar time", f" by {value}>40", " by 3 mod i"]
+        if self.dated:
+            groups += [" by date", " by date,sym"]
+        columns = draw.choice(["", "", "sym,time", f"time,sym,x:{value}*2", f"sym,{other}", f"{value}"])
+        aggregate = lambda: draw.choice(free + free + ordered)  # noqa: E731
+        of = f" from {self.table}{where}"
+        self.is_rows = False
+        kind = draw.randrange(12)
+        if kind < 4:
+            self.text = f"select a:{aggregate()},b:{aggregate()}{draw.choice(groups)}{of}"
+        elif kind == 4:
+            self.text = f"exec {aggregate()}{of}"
+        elif kind == 5:
+            self.is_rows, self.text = True, f"select {columns}{of}"
+        elif kind == 6:
+            self.text = f"count select {columns}{of}"
+        elif kind == 7:
+            self.text = f"select[{draw.choice(['3', '-2', '4;>' + value, '2;<' + other])}] {columns}{of}"
+        elif kind == 8:
+            self.text = f"`sym xasc select {columns}{of}" if not columns or "sym" in columns else f"count exec {columns}{of}"
+        elif kind == 9:
+            self.text = draw.choice([f"asc exec distinct sym{of}", f"`sym xasc select distinct sym{of}",
+                                     f"t:select{of};select last {value} by sym from t"])
+        elif kind == 10:
+            self.text = f"(select a:{draw.choice(free)} by sym{of}) lj select b:max bid by sym from quote"
+        else:
+            self.text = draw.choice([f"{{[s]exec {draw.choice(free)} from {self.table} where sym=s}}`{draw.choice('ABCDE')}",
+                                     f"aj[`sym`time;select sym,time,{value}{of};select sym,time,bid from quote]",
+                                     f"update x:{value}-avg {value} by sym from {self.table}"])
+            self.is_rows = not self.text.startswith("{")
+
+    def agrees(self, answer, right):
+        """True if the answer is that of one process. Only rows that are the answer itself may come shard by shard, and
+        only if their order is not known; those of one symbol keep their order."""
+        answer, right = rounded(answer), rounded(right)
+        if repr(answer) == repr(right):
+            return True
+        if not (self.is_rows and self.table == "odd" and isinstance(answer, kdb_ipc.Table)):
+            return False
+        rows = []
+        for table in (answer, right):
+            lines = [repr(line) for line in zip(*table.values())]
+            keys = table.get("sym", lines)
+            rows.append([line for _, line in sorted(zip(keys, lines), key=lambda pair: pair[0])])
+        return list(answer) == list(right) and rows[0] == rows[1]
 
 
 class Side:
@@ -244,6 +326,48 @@ class ShardedGatewayTest(stack.StackTest):
                 self.end_day(of="b")
             stack.wait_until(lambda: self.asked("exec count i from odd where date=2024.01.30") == 7, 30, "the day")
             self.assertEqual(expected, {query: repr(self.asked(query)) for query in queries})
+
+    def publish_odd(self, rows):
+        """Publishes rows that are not in order of time, and have equal times."""
+        odd = [(self.random.randrange(200), self.random.choice("ABCDE"), self.random.randrange(100)) for _ in range(rows)]
+        for name, running in self.stacks.items():
+            own = [row for row in odd if name == "one" or row[1] in SHARDS[name]]
+            with running.connect("tickerplant") as feed:
+                feed.call([b".u.upd", "odd", [list(column) if letter == "s" else Typed(letter, list(column))
+                                              for letter, column in zip("nsj", zip(*own))]])
+        stack.wait_until(lambda: self.stacks["one"].count("odd") == rows and self.asked("count odd") == rows, 30, "all rows")
+
+    def test_random_queries(self):
+        """Goal: an answer over shards is that of one process, or an error by name. Method: queries that are drawn, over
+        days of rdbs and hdbs."""
+        print(f"TICKSTACK_SEED={SEED}")
+        draw = random.Random(SEED)
+        self.publish(300)
+        self.publish_odd(60)
+        self.end_day()
+        self.publish(200)
+        self.publish_odd(50)
+        stack.wait_until(lambda: self.asked("count date") == 2, 30, "both days")
+        config = self.folder / "one.toml"
+        config.write_text(f'[gateway]\nrdbs = ["{self.stacks["one"].address("rdb")}"]\n'
+                          f'hdbs = ["{self.stacks["one"].address("hdb")}"]\n', encoding="utf-8")
+        port, _ = self.start_process("gateway", "--config", str(config))
+        counts = collections.Counter()
+        with kdb_ipc.connect_within(port) as one:
+            stack.wait_until(lambda: one.call("count date") == 2, 30, "both days")
+            end = time.monotonic() + RANDOM_SECONDS
+            while time.monotonic() < end:
+                query = RandomQuery(draw)
+                answer, right = self.asked(query.text), self.asked(query.text, one)
+                if isinstance(answer, str) and answer.startswith("nyi: "):
+                    counts["nyi"] += 1
+                    # Row numbers are errors over several processes; so is an order that is not known.
+                    self.assertRegex(answer, "order of rows of several shards|^nyi: i over ", query.text)
+                    continue
+                counts["error" if isinstance(answer, str) else "equal"] += 1
+                self.assertTrue(query.agrees(answer, right), f"{query.text}: {answer!r}, expected {right!r}")
+        print(dict(counts))
+        self.assertGreater(counts["equal"], counts["nyi"] + counts["error"])
 
     def test_an_rdb_with_another_map_is_not_asked(self):
         self.publish(60)
