@@ -43,7 +43,7 @@ help:
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-s3       an archive in a real S3 service, versitygw, which Go builds into a throw-away folder"
-	@echo "make test-spark    Spark reads an export, and answers the queries of hdb queries, in a throw-away environment"
+	@echo "make test-spark    Spark reads an export, answers the queries of hdb queries, and has the export as Iceberg tables, in a throw-away environment"
 	@echo "make test-kafka    rows through a Kafka broker to a second site, with kills, in a throw-away environment (120 MB)"
 	@echo "make test-standby  standby tickerplants with a real etcd, with kills, in a throw-away environment (8 MB)"
 	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
