@@ -35,7 +35,7 @@ class IcebergTest(stack.StackTest):
 
     def example(self, name, *arguments):
         return subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, arguments), "--jar", JAR],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200)
 
     def register(self):
         """Exports and registers. Returns {table: (new, replaced, unchanged, only in the table)}, and the time."""
