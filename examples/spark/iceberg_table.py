@@ -92,6 +92,8 @@ def days_of(directory):
         if not match or len(files) != 1:
             raise Refused(f"{each}: expected a directory date=YYYY-MM-DD with one Parquet file, found {len(files)} files")
         days[match[1]] = files[0].resolve()
+    if not days:
+        raise Refused(f"{directory}: no days")
     return days
 
 

@@ -175,6 +175,43 @@ class IcebergTest(stack.StackTest):
         self.assertEqual(2, len(rows))
         self.assertEqual(rows[0]["count"], rows[1]["count"])
 
+    def write_day(self, spark, date, *columns):
+        """Writes a day of one row. Its file replaces that of the same date, as in an export."""
+        written = self.folder / "written"
+        spark.range(1).selectExpr(*columns).coalesce(1).write.mode("overwrite").parquet(str(written))
+        day = self.exported / "all" / f"date={date}"
+        day.mkdir(parents=True, exist_ok=True)
+        next(written.glob("*.parquet")).rename(day / "part-0.parquet")
+
+    def test_columns_that_come_and_change_and_snapshots_that_expire(self):
+        spark = self.spark()
+        import iceberg_table
+
+        def rows():
+            return [tuple(row) for row in spark.sql(
+                "select cast(date as string), x, y from history.ticks.all order by date").collect()]
+
+        self.write_day(spark, "2024-01-02", "1 as x")
+        iceberg_table.Table(spark, self.exported / "all").register()
+        self.write_day(spark, "2024-01-03", "2 as x", "'new' as y")
+        iceberg_table.Table(spark, self.exported / "all").register()
+        self.assertEqual([("2024-01-02", 1, None), ("2024-01-03", 2, "new")], rows())
+
+        self.write_day(spark, "2024-01-02", "3 as x", "'corrected' as y")
+        iceberg_table.Table(spark, self.exported / "all").register()
+        self.write_day(spark, "2024-01-04", "4 as x", "'later' as y")
+        later = iceberg_table.Table(spark, self.exported / "all")
+        later.register()
+        self.assertEqual(4, len(self.files(self.warehouse)))
+        later.load().expireSnapshots().expireOlderThan(2**62).retainLast(1).commit()
+        self.assertEqual(3, len(self.files(self.warehouse)))  # Without the file before the correction.
+        self.assertEqual([("2024-01-02", 3, "corrected"), ("2024-01-03", 2, "new"), ("2024-01-04", 4, "later")], rows())
+        self.assertEqual(3, len(self.files(self.exported)))
+
+        self.write_day(spark, "2024-01-05", "2.5d as x")
+        with self.assertRaisesRegex(iceberg_table.Refused, "column x is double, expected int as in other days"):
+            iceberg_table.Table(spark, self.exported / "all")
+
     def test_what_is_no_export_of_days(self):
         (self.exported / "quote" / "month=2024-01").mkdir(parents=True)
         done = self.example("iceberg_table.py", self.exported, self.warehouse)
@@ -182,6 +219,10 @@ class IcebergTest(stack.StackTest):
         self.assertIn(f"iceberg_table: {self.exported}/quote/month=2024-01: expected a directory date=YYYY-MM-DD with one "
                       "Parquet file, found 0 files", done.stderr)
         self.assertFalse((self.warehouse / "ticks").exists())
+        (self.exported / "quote" / "month=2024-01").rmdir()
+        done = self.example("iceberg_table.py", self.exported, self.warehouse)
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn(f"iceberg_table: {self.exported}/quote: no days\n", done.stderr)
         done = self.example("iceberg_table.py", self.folder / "none", self.warehouse)
         self.assertEqual((1, f"{self.folder / 'none'}: no exported tables"), (done.returncode, done.stderr.strip()))
 
