@@ -5,6 +5,7 @@
     tickstack hdb export DB exported --spark
     history_queries.py exported answers --check
     history_queries.py exported answers --only nbbo --clients 1 --repeat 3 --master 'local-cluster[2,1,2048]'
+    history_queries.py warehouse answers --iceberg --check     # Iceberg tables that iceberg_table.py made
 
 Prints a line per question: query, client, rows, and ms until the driver has the answer, as the median and range of
 --repeat answers. Exit status 1 if an answer differs from the HDB's.
@@ -21,6 +22,7 @@ import argparse
 import datetime
 import json
 import math
+import pathlib
 import re
 import statistics
 import sys
@@ -121,10 +123,25 @@ EXCHANGES = f"select distinct ex from quote where {OF_SUBJECT} order by ex"
 LATEST = "last(if(ex = {ex}, quoted, null), true) over book as latest_{number}"
 
 
-def start(master, memory):
+# Iceberg tables are CATALOG.NAMESPACE.quote and CATALOG.NAMESPACE.trade. The runtime is of one version of Spark.
+CATALOG, NAMESPACE = "history", "ticks"
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+
+
+def start(master, memory, warehouse=None, jar=None):
     """Returns a session. Its driver listens on the loopback interface only; for a cluster of several machines, set
-    spark.driver.host and spark.driver.bindAddress to an address that executors reach."""
-    return (SparkSession.builder.master(master).appName("history_queries")
+    spark.driver.host and spark.driver.bindAddress to an address that executors reach.
+
+    With a warehouse, the session has a catalog of the Iceberg tables in that directory, without a server. A catalog of
+    this kind needs a file system that renames in one step (a disk, HDFS). `jar` is the file of Iceberg's runtime; without
+    one, Spark downloads it."""
+    builder = SparkSession.builder
+    if warehouse:
+        builder = (builder.config(f"spark.sql.catalog.{CATALOG}", "org.apache.iceberg.spark.SparkCatalog")
+                   .config(f"spark.sql.catalog.{CATALOG}.type", "hadoop")
+                   .config(f"spark.sql.catalog.{CATALOG}.warehouse", f"file:{pathlib.Path(warehouse).resolve()}")
+                   .config("spark.jars" if jar else "spark.jars.packages", jar or ICEBERG))
+    return (builder.master(master).appName("history_queries")
             .config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
             .config("spark.executor.memory", memory)
             .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
@@ -135,17 +152,26 @@ def start(master, memory):
 
 class History:
     """The views `quote` and `trade` of an export. `row` is a row's number in its partition, and `ns` its time in ns
-    since 1970. An export with --spark has times in us, rounded down; otherwise they are exact."""
+    since 1970. An export with --spark has times in us, rounded down; otherwise they are exact.
 
-    def __init__(self, spark, export):
+    Without an export, the views are of the Iceberg tables in the session's catalog, as they were at `at_ms` (ms since
+    1970) or are now. An error of Spark if they did not exist then."""
+
+    def __init__(self, spark, export=None, at_ms=None):
         self.spark = spark
         self.resolution_ns = 1
         for table in ("quote", "trade"):
-            frame = spark.read.parquet(f"{export}/{table}")
+            row = "_metadata.row_index"
+            if export:
+                frame = spark.read.parquet(f"{export}/{table}")
+            else:
+                row = "_pos"
+                options = {"timestampAsOf": timestamp_literal(at_ms)} if at_ms else {}
+                frame = spark.read.options(**options).table(f"{CATALOG}.{NAMESPACE}.{table}")
             ns = "time"
             if dict(frame.dtypes)["time"] != "bigint":
                 ns, self.resolution_ns = "unix_micros(cast(time as timestamp)) * 1000", 1000
-            frame.selectExpr("*", "_metadata.row_index as row", f"{ns} as ns").createOrReplaceTempView(table)
+            frame.selectExpr("*", f"{row} as row", f"{ns} as ns").createOrReplaceTempView(table)
 
     def sql_of(self, asked):
         """Returns the SQL of a question. For nbbo, this asks Spark for the names of the exchanges."""
@@ -196,6 +222,10 @@ def ns_of(text):
     return int(datetime.datetime.fromisoformat(seconds + "+00:00").timestamp()) * 10**9 + int(fraction.ljust(9, "0"))
 
 
+def timestamp_literal(ms):
+    return f"{datetime.datetime.fromtimestamp(ms // 1000, datetime.timezone.utc):%Y-%m-%d %H:%M:%S}.{ms % 1000:03}"
+
+
 def date_literal(text):
     return f"date'{datetime.date.fromisoformat(text.replace('.', '-'))}'"
 
@@ -208,7 +238,8 @@ def literal(text):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("export", help="directory or URL of the export: s3a://..., hdfs://..., a path")
+    parser.add_argument("export", help="directory or URL of the export: s3a://..., hdfs://..., a path; with --iceberg, "
+                        "the warehouse directory")
     parser.add_argument("answers", help="file that `hdb queries --answers` wrote")
     parser.add_argument("--check", action="store_true", help="compare with the HDB's answers")
     parser.add_argument("--only", help="names of queries, separated by commas (default: all)")
@@ -216,6 +247,10 @@ def arguments():
     parser.add_argument("--repeat", type=int, default=1, help="times to ask each question (default: 1)")
     parser.add_argument("--master", default="local[*]", help="Spark's master (default: local[*])")
     parser.add_argument("--memory", default="1g", help="memory of an executor (default: 1g)")
+    parser.add_argument("--iceberg", action="store_true", help="reads Iceberg tables that iceberg_table.py made")
+    parser.add_argument("--at", type=int, help="with --iceberg: reads the tables as they were at this time, in ms since "
+                        "1970 (default: now)", metavar="MS")
+    parser.add_argument("--jar", help="with --iceberg: file of Iceberg's Spark runtime (default: Spark downloads it)")
     return parser.parse_args()
 
 
@@ -235,9 +270,9 @@ def questions(args):
 def main():
     args = arguments()
     chosen = questions(args)
-    spark = start(args.master, args.memory)
+    spark = start(args.master, args.memory, args.export if args.iceberg else None, args.jar)
     spark.sparkContext.setLogLevel("ERROR")
-    history = History(spark, args.export)
+    history = History(spark, None if args.iceberg else args.export, args.at)
     wrong = 0
     print("query|client|rows|median_ms|min_ms|max_ms", flush=True)
     for asked in chosen:
