@@ -3,9 +3,9 @@
 // Records in one order, each with an offset, that several processes append to and read: a topic of
 // Kafka with one partition (kafka_topic.h), or a test's.
 //
-// A record that is appended has its place in the order for good. Who appends is told the offset.
-// Records of one process get ascending offsets, in the order in which it appended them, with
-// records of others between them.
+// A record that is appended has its place in the order for good, and the process that appends it is
+// told the offset. Records of one process get ascending offsets, in the order in which it appended
+// them, with records of others between them.
 //
 // Threads: the loop's. Events come from the loop.
 

@@ -19,12 +19,13 @@ class Replication : public CommitGate {
   virtual void Tick() = 0;
   // Offers the end of the day `date`, for the day `next`; the place {next, 0} follows it.
   virtual void OfferNextDay(int32_t date, int32_t next) = 0;
-  // True once the log with which this leader began is where it must be before rows are acknowledged.
-  // Until then no client may be told of any row.
+  // True once the log with which this leader began is where it must be before rows are
+  // acknowledged. Until then no client may be told of any row.
   virtual bool is_settled() = 0;
   // False: rows cannot be logged at the moment, so feeds are paused.
   virtual bool has_enough() const = 0;
-  // True: another member may lead by now, so clients that know several addresses should look for it.
+  // True: another member may lead by now, so clients that know several addresses should look for
+  // it.
   virtual bool is_cut_off() const = 0;
   virtual uint64_t epoch() const = 0;
   virtual size_t in_flight_bytes() const = 0;

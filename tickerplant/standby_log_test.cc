@@ -335,6 +335,30 @@ TEST_F(StandbyLogTest, EndsTellALogFromAnotherOfTheSameLength) {
   EXPECT_NE(ends[2].digest, blocks->end().digest);
 }
 
+// Method: a leader dies after it has written the record of a block and before the block itself.
+TEST_F(StandbyLogTest, BlocksOfWhichNothingIsLeftAreNotCopied) {
+  auto leader = Leader();
+  auto standby = *Standby();
+  ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 1)).ok());
+  const auto bytes = std::filesystem::file_size(PathOf("leader"));
+  Log(*leader, "nyse", 1, 2);
+  leader = nullptr;
+  std::filesystem::resize_file(PathOf("leader"), bytes);
+  leader = Leader();
+  EXPECT_EQ(leader->recovery().messages_not_logged, 1u);
+  ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 3)).ok());
+  const auto blocks = *wire::TplogBlocks::Open(PathOf("leader"));
+  for (int block = 0; block < 2; ++block) {
+    const auto next = blocks->Next();
+    ASSERT_TRUE(next.ok() && next->has_value());
+    EXPECT_EQ((*next)->messages, 1u);
+  }
+  EXPECT_FALSE((*blocks->Next()).has_value());
+  EXPECT_EQ(standby->Ends().back(), blocks->end());
+  EXPECT_EQ(Content(PathOf("leader")), Content(standby->path()));
+}
+
 TEST_F(StandbyLogTest, DropsADayThatTheLeaderHasNotBegun) {
   auto leader = Leader();
   auto standby = *Standby();

@@ -90,7 +90,7 @@ constexpr serve::Metric kMetrics[] = {
      kMs},
 };
 
-// Of a leader of several tickerplants.
+// Metrics of a leader of several tickerplants.
 constexpr serve::Metric kReplicationMetrics[] = {
     {"replication_epoch", kGauge, "leaders", "This leader's number.", kReplica, "epoch"},
     {"replication_enough", kGauge, "states", "1 while rows can be replicated, so feeds are read.",

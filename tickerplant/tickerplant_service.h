@@ -207,8 +207,8 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   // Requests of subscribers that are behind, by connection.
   std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
   std::unique_ptr<Replication> replication_;  // nullptr: the log is here alone.
-  Standbys* standbys_ = nullptr;  // replication_, if it is of this kind.
-  bool serves_ = false;  // With replication: clients are not refused any more.
+  Standbys* standbys_ = nullptr;              // replication_, if it is of this kind.
+  bool serves_ = false;                       // With replication: clients are not refused any more.
   wire::Timer replication_timer_;
   // Connections that are not read because too much waits for standbys.
   std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;

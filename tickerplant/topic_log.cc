@@ -100,7 +100,7 @@ void TopicLog::OnLogged(ReplicaPlace place) {
 
 absl::Status TopicLog::AppendNextDay(ReplicaPlace before, int32_t next,
                                      NameMap<wire::TableRows> carried) {
-  // Who begins to read there can tell that this leader led, if nobody appends meanwhile.
+  // A member that begins to read there can tell that this leader led, if nobody appends meanwhile.
   const int64_t after =
       std::max(state_.next_offset() - 1, last_offset_) + static_cast<int64_t>(unanswered_.size());
   TopicRecord record{.kind = Kind::kNextDay,

@@ -104,7 +104,7 @@ class TopicLog final : public Replication {
   const ReplicaPlace began_at_;
   // Records whose append has no answer, without their bytes, and when the oldest was appended.
   std::deque<TopicRecord> unanswered_;
-  int64_t progress_ns_ = 0;  // MonotonicNs of the last record that was applied, or is waited for.
+  int64_t progress_ns_ = 0;   // MonotonicNs of the last record that was applied, or is waited for.
   int64_t last_offset_ = -1;  // Of this leader's last record with an answer.
   int64_t appended_ns_ = 0;   // MonotonicNs of the last append.
   bool is_reading_ = false;

@@ -24,8 +24,8 @@ namespace {
 constexpr auto kMemberTick = 10ms;
 constexpr auto kMarkPause = 1s;
 constexpr size_t kBytesOfTurn = size_t{4} << 20;  // Of records, before the loop does other work.
-constexpr size_t kRecordCost = 1024;              // A record takes as long as so many bytes.
-constexpr int64_t kFullPauseNs = 200'000'000;     // While the disk is full.
+constexpr size_t kRecordBytes = 1024;  // A record takes as long as this many bytes of a block.
+constexpr int64_t kFullPauseNs = 200'000'000;  // While the disk is full.
 constexpr size_t kBlockMessageBytesMax = kReplicaBlockBytesMax + (size_t{1} << 20);
 
 uint64_t RandomInstance() {
@@ -169,7 +169,7 @@ absl::Status TopicMember::TakeRecords() {
     }
     TS_RETURN_IF_ERROR(taken.status());
     if (!*taken) return absl::OkStatus();
-    bytes += (*taken)->record.size() + kRecordCost;
+    bytes += (*taken)->record.size() + kRecordBytes;
     TS_RETURN_IF_ERROR(is_verifying_ ? Verify(**std::move(taken)) : Apply(**taken));
   }
   return absl::OkStatus();
@@ -278,7 +278,8 @@ absl::Status TopicMember::NotThatOfTheTopic(uint64_t seq) const {
       log_->path(), seq);
 }
 
-// Reads the index of the log up to the block that begins with message `seq`. kDataLoss if none does.
+// Reads the index of the log up to the block that begins with message `seq`. kDataLoss if none
+// does.
 absl::Status TopicMember::CompareFrom(uint64_t seq) {
   if (compared_ == nullptr || compared_date_ != log_->place().date || compared_->end().seq > seq) {
     TS_ASSIGN_OR_RETURN(compared_, wire::TplogBlocks::Open(log_->path()));
@@ -295,11 +296,7 @@ absl::Status TopicMember::CompareFrom(uint64_t seq) {
 absl::Status TopicMember::Compare(const ReplicaBlock& block) {
   if (block.at.date != log_->place().date) return absl::OkStatus();  // A day that has ended here.
   TS_RETURN_IF_ERROR(CompareFrom(block.at.seq));
-  std::optional<wire::IndexBlock> own;
-  do {
-    // A repair of the log may leave a block without messages.
-    TS_ASSIGN_OR_RETURN(own, compared_->Next());
-  } while (own && own->messages == 0);
+  TS_ASSIGN_OR_RETURN(const std::optional<wire::IndexBlock> own, compared_->Next());
   const bool is_same = own && own->messages == block.messages && own->crc == block.crc;
   return is_same ? absl::OkStatus() : NotThatOfTheTopic(block.at.seq);
 }

@@ -99,7 +99,8 @@ class MemoryTopic final : public kafka::RecordTopic {
       if (alive.expired()) return;
     }
     if (!is_reading_ || (*random_)() % 3 == 0) return;
-    // As in Kafka, a fetch may end before the end of the topic, and says nothing if there is nothing.
+    // As in Kafka, a fetch may end before the end of the topic, and says nothing if there is
+    // nothing.
     const auto end = static_cast<int64_t>(records_->all.size());
     const int64_t before =
         std::exchange(known_, std::min<int64_t>(end, known_ + (*random_)() % 50));

@@ -36,31 +36,31 @@ struct TopicRecord {
 
   Kind kind = Kind::kAlive;
   uint64_t epoch = 0;  // 1 + the offset of the leader's claim. Not of a claim.
-  // Of a claim and of a next day: the offset before its own, if nobody appended meanwhile.
+  // In a claim and in a next day: the offset before its own, if nobody appended meanwhile.
   int64_t after = -1;
   // `after` of a next day without the feeds' rows, which were too many for a record. Nobody can
   // begin to read with it.
   static constexpr int64_t kWithoutRows = -2;
-  // Of a claim.
+  // A claim has these.
   std::string name = {};
   std::string address = {};
   uint64_t instance = 0;  // Differs between processes.
   ShardId shard = {};
-  // Of a part: where its block begins. Of a next day: where the day before ends. If the topic has
+  // In a part: where its block begins. In a next day: where the day before ends. If the topic has
   // none, its date is null, and seq the number of messages that the log of `next` has already: they
   // follow.
   ReplicaPlace place = {};
-  // Of a part.
-  uint32_t messages = 0;  // Of the whole block.
+  // A part has these.
+  uint32_t messages = 0;  // The number of the whole block's messages.
   uint32_t part = 0;
   uint32_t parts = 1;
-  std::span<const std::byte> bytes = {};  // Of a parsed part: valid as long as `body`.
-  // Of a next day.
+  std::span<const std::byte> bytes = {};  // Valid, once parsed, as long as `body`.
+  // A next day has these.
   int32_t next = 0;
   NameMap<wire::TableRows> carried = {};
 
   uint32_t crc = 0;  // CRC-32C of the record's bytes, once it was parsed or encoded.
-  Value body = {};   // Of a parsed record.
+  Value body = {};   // What was parsed.
 };
 
 // Sets the record's crc. Cost: copies the bytes once, and reads them.

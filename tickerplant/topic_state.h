@@ -41,12 +41,12 @@ class TopicState {
   };
   // What is needed to continue at a later record. It is kept in a file (topic_mark.h).
   struct Mark {
-    int64_t offset = 0;  // Of the next record to apply.
+    int64_t offset = 0;  // The next record to apply is there.
     uint64_t epoch = 0;
     std::string leader = {};
     std::string address = {};
     ReplicaPlace place = {kNullInt, 0};
-    uint32_t crc = 0;  // Of the record before `offset`.
+    uint32_t crc = 0;  // CRC-32C of the record before `offset`.
     // Messages of that day that its first leader had before the topic had them.
     uint64_t least_seq = 0;
     // The record with which that day begins, and its epoch.
@@ -77,7 +77,7 @@ class TopicState {
   uint64_t epoch() const { return epoch_; }              // 0: unknown, or there is no leader.
   const std::string& leader() const { return leader_; }  // Empty: there is none.
   const std::string& address() const { return address_; }
-  uint64_t instance() const { return instance_; }  // Of the leader's process; 0: not known.
+  uint64_t instance() const { return instance_; }  // Its process; 0: not known.
   // The end of the log; nullopt if no day has begun, or its beginning was not read.
   const std::optional<ReplicaPlace>& place() const { return place_; }
   // False while the log of the first leader is appended that it had before the topic.
@@ -92,7 +92,7 @@ class TopicState {
 
   int64_t next_offset_ = 0;
   uint64_t epoch_ = 0;
-  uint64_t newest_epoch_ = 0;  // Of the last claim that counts, also if its leader has resigned.
+  uint64_t newest_epoch_ = 0;  // That of the last claim that counts, also after it.
   std::string leader_;
   std::string address_;
   uint64_t instance_ = 0;
@@ -100,13 +100,13 @@ class TopicState {
   uint64_t least_seq_ = 0;
   int64_t day_offset_ = 0;
   uint64_t day_epoch_ = 0;
-  uint32_t crc_ = 0;  // Of the last record.
+  uint32_t crc_ = 0;  // CRC-32C of the last record.
   // The block of which some parts are there.
   uint32_t parts_seen_ = 0;
   uint32_t parts_ = 0;
   uint32_t messages_ = 0;
-  int64_t block_offset_ = 0;  // Of its first part.
-  uint32_t block_crc_ = 0;    // Of the record before that.
+  int64_t block_offset_ = 0;  // Its first part is there.
+  uint32_t block_crc_ = 0;    // CRC-32C of the record before that.
 };
 
 }  // namespace tickstack::tickerplant

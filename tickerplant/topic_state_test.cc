@@ -103,7 +103,7 @@ TEST(TopicState, KnowsWhichRecordsShowThatOthersAreMissing) {
   EXPECT_EQ(state.Apply(5, of_later_leader), Effect::kNone);
   EXPECT_TRUE(state.HasLostTrackAt(of_later_leader));
   EXPECT_EQ(state.Apply(6, ClaimAfter(5, "b")), Effect::kLeader);
-  EXPECT_FALSE(state.HasLostTrackAt(Part(1, {kDay, 3}, 1)));  // Of the one before.
+  EXPECT_FALSE(state.HasLostTrackAt(Part(1, {kDay, 3}, 1)));  // The one before sent it.
 }
 
 // The first leader had five messages before the topic was there.
@@ -163,7 +163,7 @@ TEST(TopicRecord, IsParsedAsItWasEncoded) {
   TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
   day.carried["nyse"]["trade"] = 12;
   for (TopicRecord record : {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3},
-                                    TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
+                             TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
     const ByteBuffer encoded = EncodeTopicRecord(record);
     const absl::StatusOr<TopicRecord> parsed = ParseTopicRecord(encoded);
     ASSERT_TRUE(parsed.ok()) << parsed.status();

@@ -60,8 +60,14 @@ absl::Status TplogBlocks::ReadCarried() {
 }
 
 absl::StatusOr<std::optional<IndexBlock>> TplogBlocks::Next() {
-  TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index_.Next());
-  if (!record) return std::nullopt;
+  std::optional<TplogIndexReader::Record> record;
+  while (true) {
+    TS_ASSIGN_OR_RETURN(record, index_.Next());
+    if (!record) return std::nullopt;
+    // A repair left nothing of the block.
+    if (record->kind != RecordKind::kCutBlock || record->block.messages > 0) break;
+    index_offset_ = record->end;
+  }
   if (record->kind == RecordKind::kProgress) {
     return DataLoss("{}: its index has rows of feeds after message {}", log_.path(), seq_);
   }

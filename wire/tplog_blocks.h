@@ -1,7 +1,8 @@
 #pragma once
 
 // Reads a log block by block, as its writer appended it. A copy of the log that is made from these
-// blocks has the same bytes and the same index.
+// blocks has the same bytes, and an index of the same blocks. The index has the same bytes, too,
+// unless a writer of this log died while it wrote: then it says what was left of a block.
 //
 // Two logs that were copied from one another are compared by digests: the digest of a place depends
 // on every block before it, and on the feeds' rows with which the log began.
@@ -49,7 +50,7 @@ class TplogBlocks {
   // kNotFound if the log or its index does not exist; kDataLoss if the index is not one.
   static absl::StatusOr<std::unique_ptr<TplogBlocks>> Open(const std::string& log_path);
 
-  // Returns the next block; nullopt at the end, where a later call continues if the log has grown.
+  // Returns the next block that has messages; nullopt at the end, where a later call continues if the log has grown.
   // kDataLoss if the index is damaged; kFailedPrecondition if the block was indexed after the fact,
   // so that its time and feed are not known. Cost: O(1); reads the index only.
   absl::StatusOr<std::optional<IndexBlock>> Next();
