@@ -50,9 +50,10 @@ class TplogBlocks {
   // kNotFound if the log or its index does not exist; kDataLoss if the index is not one.
   static absl::StatusOr<std::unique_ptr<TplogBlocks>> Open(const std::string& log_path);
 
-  // Returns the next block that has messages; nullopt at the end, where a later call continues if the log has grown.
-  // kDataLoss if the index is damaged; kFailedPrecondition if the block was indexed after the fact,
-  // so that its time and feed are not known. Cost: O(1); reads the index only.
+  // Returns the next block that has messages; nullopt at the end, where a later call continues if
+  // the log has grown. kDataLoss if the index is damaged; kFailedPrecondition if the block was
+  // indexed after the fact, so that its time and feed are not known. Cost: O(1); reads the index
+  // only.
   absl::StatusOr<std::optional<IndexBlock>> Next();
   // Returns the bytes of a block that Next returned. kDataLoss if they do not match its checksum.
   absl::StatusOr<ByteBuffer> BytesOf(const IndexBlock& block) const;
