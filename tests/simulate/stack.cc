@@ -16,11 +16,9 @@ namespace protocol = wire::protocol;
 
 namespace {
 
-const wire::Address kTickerplant{"127.0.0.1", 5010, ""};
-
 wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
   wire::SubscriberOptions subscribe;
-  subscribe.tickerplant = kTickerplant;
+  subscribe.tickerplant = options.tickerplant;
   subscribe.client.user = process.name();
   subscribe.read_log_file = options.reads_log_file && process.has_disk();
   return subscribe;
@@ -98,8 +96,8 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
   wire::ServerOptions server;
   server.http = false;  // It has a thread and sockets of its own.
   server.connection.max_queue_bytes = options.queue_bytes_max;
-  TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), kTickerplant, server,
-                                                            program->service.get()));
+  TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), options.tickerplant,
+                                                            server, program->service.get()));
   return program;
 }
 
@@ -150,7 +148,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartFeed(Process& process, const Stack
       // The one before it may still own the name, if its connection is not known to be lost.
       .take_over = true};
   program->service = std::make_unique<feed::FeedService>(
-      process.loop(), kTickerplant,
+      process.loop(), options.tickerplant,
       std::make_unique<feed::Feed>(settings, MakeSource(plan, name, options.feed_batch_rows)));
   program->service->Start();
   return program;
@@ -167,7 +165,7 @@ class Teller final : public Program, public wire::ClientHandler {
         told_(told),
         clock_(process.clock()),
         timer_(process.loop()),
-        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {
+        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {
     told_.answers.resize(rows_.size(), Told::Answer::kNone);
     told_.times_ns.resize(rows_.size(), 0);
   }
@@ -222,14 +220,15 @@ namespace {
 
 class Repeater final : public Program, public wire::ClientHandler {
  public:
-  Repeater(Process& process, const FeedPlan& plan, std::string name, int64_t& logged)
+  Repeater(Process& process, const StackOptions& options, const FeedPlan& plan, std::string name,
+           int64_t& logged)
       : rows_(plan.find("trade")->second),
         name_(std::move(name)),
         logged_(logged),
         clock_(process.clock()),
         random_(process.world().random()),
         timer_(process.loop()),
-        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {}
+        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {}
 
   void OnConnected(wire::Connection&) override { SendNext(); }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
@@ -295,9 +294,11 @@ class Repeater final : public Program, public wire::ClientHandler {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
+                                                       const StackOptions& options,
+                                                       const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged) {
-  return std::make_unique<Repeater>(process, plan, name, logged);
+  return std::make_unique<Repeater>(process, options, plan, name, logged);
 }
 
 // ---- recorder

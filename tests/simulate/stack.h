@@ -26,7 +26,8 @@ namespace tickstack::simulate {
 
 // Options of a stack. DrawOptions draws them for each life.
 struct StackOptions {
-  std::string folder;  // A folder on the simulated disk.
+  std::string folder;                                // A folder on the simulated disk.
+  wire::Address tickerplant{"127.0.0.1", 5010, ""};  // As its clients know it.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   int64_t batch_ns = 0;
@@ -105,7 +106,9 @@ absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const Sta
 
 // Starts a client that sends the rows of `trade` carelessly: a message may repeat rows of the last
 // one, or leave a gap after it. `logged`: rows that were acknowledged.
-absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
+                                                       const StackOptions& options,
+                                                       const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged);
 
 // Records what a subscriber gets, and checks it.
