@@ -490,7 +490,7 @@ TEST_F(SubscriberTest, StreamsTheLogIfItIsToldTo) {
   ExpectRowsOnce(5);
 }
 
-// Of a cluster's members, only the one that the subscriber is connected to has the log for it.
+// Only the leader of a cluster answers, and it need not be the first address.
 TEST_F(SubscriberTest, StreamsTheLogFromTheAddressThatAnswered) {
   plant_->Start();
   plant_->Log("a", 5);

@@ -78,7 +78,7 @@ absl::Status MemberProgram::Start() {
                                    process_.loop(), process_.name(), std::move(replication),
                                    {plant.log_directory, plant.log_name, plant.log, {}}, &store_,
                                    [this](const tickerplant::Leadership& elected) {
-                                     // As in the main program, it becomes the leader in the loop's next turn.
+                                     // In the loop's next turn, as in the main program.
                                      process_.loop().Post([this, elected] {
                                        if (const absl::Status led = Lead(elected); !led.ok())
                                          End(led);

@@ -17,7 +17,7 @@
 namespace tickstack::simulate {
 
 struct ClusterOptions {
-  StackOptions stack;  // Of every member; `folder` is on the member's machine.
+  StackOptions stack;  // The same for every member; `folder` is on its machine.
   tickerplant::ReplicationOptions replication;
 };
 

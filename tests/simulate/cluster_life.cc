@@ -33,7 +33,7 @@ constexpr int64_t kConvergeNsMax = 60 * kSecond;
 constexpr int64_t kSettleNs = 2 * kSecond;
 constexpr int64_t kAnswerNsMax = 5 * kSecond;
 constexpr int64_t kLookNs = 100 * kMs;
-constexpr int64_t kSkewNsMax = 40 * kMs;  // Of the members' clocks.
+constexpr int64_t kSkewNsMax = 40 * kMs;  // How far a member's clock is off.
 
 std::string ContentOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -46,7 +46,7 @@ class Store {
 
   // Requests and answers take up to this long.
   void set_delay_ns_max(int64_t ns) { delay_ns_max_ = ns; }
-  // One in so many requests, and answers, is lost; 0: none.
+  // One in `requests` requests and one in `answers` answers is lost; 0: none.
   void set_lost_one_in(uint64_t requests, uint64_t answers) {
     lost_request_ = requests;
     lost_answer_ = answers;

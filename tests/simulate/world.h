@@ -244,7 +244,7 @@ class World final : public Clock {
   const std::string root_;
   MachineClock other_clock_{*this};
   std::vector<std::unique_ptr<Machine>> machines_;
-  const Machine* entered_ = nullptr;  // Whose folder is the working directory.
+  const Machine* entered_ = nullptr;  // Its folder is the working directory.
   int base_ = -1;                     // The world's own working directory, if there are several.
   Threads threads_;
   wire::MemoryNetwork wires_;
