@@ -21,20 +21,6 @@ tickerplant::DayClock DayOf(const StackOptions& options) {
   return *tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt);
 }
 
-tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, const std::string& boot) {
-  tickerplant::TickerplantOptions plant;
-  plant.schemas = AllSchemas();
-  plant.log_directory = options.LogFolder();
-  plant.log.fsync = options.fsync;
-  plant.log.fsync_interval_ms = options.fsync_interval_ms;
-  plant.log.boot = boot;
-  plant.batch = options.batch_ns > 0;
-  plant.at_once = options.at_once;
-  plant.publish_bytes = options.batch_bytes;
-  plant.live_queue_bytes = options.live_queue_bytes;
-  return plant;
-}
-
 }  // namespace
 
 ClusterOptions DrawClusterOptions(Random& random, std::string folder) {

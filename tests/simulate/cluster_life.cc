@@ -148,7 +148,7 @@ void ClusterLife::StartProcesses() {
   const int64_t sync_ns_max = random_.OneIn(2) ? OneOf<int64_t>(random_, {kMs, 30 * kMs}) : 0;
   for (size_t number = 0; number < kMembers; ++number) {
     const std::string name(1, static_cast<char>('a' + number));
-    Machine& machine = world_.AddMachine("machine_" + name);
+    Host& machine = world_.AddMachine("machine_" + name);
     machine.clock.set_ahead_ns(random_.Between(-kSkewNsMax, kSkewNsMax));
     machine.disk.set_sync_ns_max(sync_ns_max);
     members_.push_back({.process = &world_.Add(name, &machine, [this, number](Process& process) {
@@ -169,7 +169,7 @@ void ClusterLife::StartProcesses() {
         ahead ? "eager recorder" : "recorder", nullptr,
         [this, ahead](Process& process) { return StartRecorder(process, options_.stack, ahead); }));
   }
-  world_.OnPowerCut([this](Machine& machine) {
+  world_.OnPowerCut([this](Host& machine) {
     const bool keeps_rows = options_.stack.fsync == wire::FsyncPolicy::kBatch;
     if (keeps_rows && !machine.has_lost_disk) return;
     for (Member& member : members_) {

@@ -163,7 +163,7 @@ void ClusterTroubles::LoseSome(Trouble trouble, Process& member) {
   world_.LoseDisk(*member.machine());
 }
 
-void ClusterTroubles::FillDisk(Machine& machine) {
+void ClusterTroubles::FillDisk(Host& machine) {
   machine.disk.set_full(true);
   At(DrawLength(), [&machine] { machine.disk.set_full(false); });
 }

@@ -76,7 +76,7 @@ class ClusterTroubles {
   void At(int64_t ns, std::function<void()> trouble);
   void Begin(Trouble trouble, Process& member);
   void LoseSome(Trouble trouble, Process& member);
-  void FillDisk(Machine& machine);
+  void FillDisk(Host& machine);
   void CutNetwork(Process& member);
   void CutBothWays(const Process& one, const Process& other, int64_t until_ns);
   void CutFromAll(const Process& member, bool with_clients, int64_t until_ns);

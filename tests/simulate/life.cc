@@ -242,7 +242,7 @@ void Life::StartStack() {
     }
     oracle_->OnTickerplant(plant, Recorders(), troubles_->has_flipped_bit());
   });
-  world_.OnPowerCut([this](Machine&) {
+  world_.OnPowerCut([this](Host&) {
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
     oracle_->OnPowerCut(world_, {.fsync = plant_options_.fsync,
                                  .was_none = was_none_,

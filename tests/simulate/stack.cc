@@ -69,23 +69,28 @@ void TickerplantProgram::Stop() {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
-                                                          const StackOptions& options) {
-  TS_ASSIGN_OR_RETURN(
-      const tickerplant::DayClock day,
-      tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot) {
   tickerplant::TickerplantOptions plant;
   plant.schemas = AllSchemas();
   plant.log_directory = options.LogFolder();
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
-  plant.log.boot = process.world().Boot();
+  plant.log.boot = std::move(boot);
   plant.batch = options.batch_ns > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
   plant.live_queue_bytes = options.live_queue_bytes;
+  return plant;
+}
+
+absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
+                                                          const StackOptions& options) {
+  TS_ASSIGN_OR_RETURN(
+      const tickerplant::DayClock day,
+      tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
-                      tickerplant::Tickerplant::Open(std::move(plant), day, &process.clock()));
+                      tickerplant::Tickerplant::Open(PlantOptions(options, process.world().Boot()),
+                                                     day, &process.clock()));
   auto program = std::make_unique<TickerplantProgram>();
   const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.clock().NowNs());
   program->service = std::make_unique<tickerplant::TickerplantService>(

@@ -60,6 +60,9 @@ StackOptions DrawOptions(Random& random, std::string folder);
 // when it publishes.
 void DrawTickerplantOptions(Random& random, StackOptions& options);
 
+// The options of a tickerplant. `boot` names the start of its machine.
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot);
+
 struct TickerplantProgram final : Program {
   void Stop() override;
   std::unique_ptr<tickerplant::TickerplantService> service;

@@ -49,7 +49,7 @@ class World::PendingAlarm final : public wire::Alarm {
   std::optional<Alarms::iterator> place_;  // nullopt: not set.
 };
 
-Process::Process(World& world, std::string name, Machine* machine, Start start)
+Process::Process(World& world, std::string name, Host* machine, Start start)
     : world_(world),
       name_(std::move(name)),
       machine_(machine),
@@ -84,7 +84,7 @@ std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) 
 
 World::World(uint64_t seed, const std::string& root, int64_t now_ns)
     : random_(seed), wall_offset_ns_(now_ns - monotonic_ns_), root_(root), threads_(*this) {
-  machines_.push_back(std::make_unique<Machine>(*this, "", root, *this));
+  machines_.push_back(std::make_unique<Host>(*this, "", root, *this));
   entered_ = machines_.front().get();
   the_world = this;
 }
@@ -96,14 +96,14 @@ World::~World() {
   ::close(base_);
 }
 
-Machine& World::AddMachine(std::string folder) {
+Host& World::AddMachine(std::string folder) {
   if (base_ < 0) base_ = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   TS_CHECK(base_ >= 0);
-  machines_.push_back(std::make_unique<Machine>(*this, std::move(folder), root_, *this));
+  machines_.push_back(std::make_unique<Host>(*this, std::move(folder), root_, *this));
   return *machines_.back();
 }
 
-void World::Enter(const Machine& machine) {
+void World::Enter(const Host& machine) {
   if (&machine == entered_) return;
   entered_ = &machine;
   TS_CHECK(::fchdir(base_) == 0);
@@ -111,12 +111,12 @@ void World::Enter(const Machine& machine) {
 }
 
 Disk* World::DiskOf(std::string_view path) {
-  Disk& disk = const_cast<Machine*>(entered_)->disk;
+  Disk& disk = const_cast<Host*>(entered_)->disk;
   return disk.Has(path) ? &disk : nullptr;
 }
 
 Disk* World::DiskOf(int fd) {
-  for (const std::unique_ptr<Machine>& machine : machines_) {
+  for (const std::unique_ptr<Host>& machine : machines_) {
     if (machine->disk.Has(fd)) return &machine->disk;
   }
   return nullptr;
@@ -124,7 +124,7 @@ Disk* World::DiskOf(int fd) {
 
 int64_t World::power_cuts() const {
   int64_t cuts = 0;
-  for (const std::unique_ptr<Machine>& machine : machines_) cuts += machine->boots - 1;
+  for (const std::unique_ptr<Host>& machine : machines_) cuts += machine->boots - 1;
   return cuts;
 }
 
@@ -153,7 +153,7 @@ void World::Trace(std::string_view what, uint64_t value) {
   LogDebug("{} {}", what, value);
 }
 
-Process& World::Add(std::string name, Machine* machine, Process::Start start) {
+Process& World::Add(std::string name, Host* machine, Process::Start start) {
   processes_.push_back(
       std::make_unique<Process>(*this, std::move(name), machine, std::move(start)));
   return *processes_.back();
@@ -171,14 +171,14 @@ void World::StopInOrder(Process& process) {
   process.exits_ = true;
 }
 
-void World::CutPower(Machine& machine) {
+void World::CutPower(Host& machine) {
   machine.power_is_cut = true;
   for (const std::unique_ptr<Process>& process : processes_) {
     if (process->machine_ == &machine) process->dead_ = process->loop_ != nullptr;
   }
 }
 
-void World::LoseDisk(Machine& machine) {
+void World::LoseDisk(Host& machine) {
   CutPower(machine);
   machine.has_lost_disk = true;
 }
@@ -200,7 +200,7 @@ void World::CallOffTrouble() {
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
   chances_ = {};
   other_clock_.set_ahead_ns(0);
-  for (const std::unique_ptr<Machine>& machine : machines_) {
+  for (const std::unique_ptr<Host>& machine : machines_) {
     machine->disk.CallOffErrors();
     machine->clock.set_ahead_ns(0);
   }
@@ -279,12 +279,12 @@ void World::BuryTheDead() {
     // Its objects end in order, so what they still do has an effect; unless it is killed meanwhile.
     if (process->loop_ != nullptr && (process->dead_ || process->exits_)) Bury(*process);
   }
-  for (const std::unique_ptr<Machine>& machine : machines_) {
+  for (const std::unique_ptr<Host>& machine : machines_) {
     if (std::exchange(machine->power_is_cut, false)) BuryMachine(*machine);
   }
 }
 
-void World::BuryMachine(Machine& machine) {
+void World::BuryMachine(Host& machine) {
   LogInfo("simulated power cut machine={} boot={}", machine.folder, machine.boots);
   // One of them may have been told to stop in order when the power was cut.
   for (const std::unique_ptr<Process>& process : processes_) {

@@ -69,8 +69,8 @@ class MachineClock final : public Clock {
 };
 
 // A machine with a disk. A power cut stops its processes.
-struct Machine {
-  Machine(World& world, std::string its_folder, const std::string& root, const Clock& right)
+struct Host {
+  Host(World& world, std::string its_folder, const std::string& root, const Clock& right)
       : folder(std::move(its_folder)), disk(world, root), clock(right) {}
 
   const std::string folder;  // The working directory of its processes; empty: the world's.
@@ -95,14 +95,14 @@ class Process final : public wire::TimeSource {
  public:
   using Start = std::function<absl::StatusOr<std::unique_ptr<Program>>(Process&)>;
   // `machine`: nullptr for the machine without a disk.
-  Process(World& world, std::string name, Machine* machine, Start start);
+  Process(World& world, std::string name, Host* machine, Start start);
 
   World& world() { return world_; }
   const std::string& name() const { return name_; }
   wire::EventLoop& loop() { return *loop_; }
   Program* program() { return program_.get(); }          // nullptr: it does not run.
   bool has_disk() const { return machine_ != nullptr; }  // It is on a machine with a disk.
-  Machine* machine() { return machine_; }
+  Host* machine() { return machine_; }
   bool is_dead() const { return dead_; }
   bool is_stalled() const;
   bool is_cut_off() const;  // It cannot connect.
@@ -122,7 +122,7 @@ class Process final : public wire::TimeSource {
   friend class World;
   World& world_;
   const std::string name_;
-  Machine* const machine_;
+  Host* const machine_;
   const Start start_;
   ProcessNetwork network_;
   std::unique_ptr<wire::EventLoop> loop_;
@@ -155,7 +155,7 @@ class World final : public Clock {
   void End();  // Ends all processes, before anything that they use is destroyed.
 
   Random& random() { return random_; }
-  Machine& machine() { return *machines_.front(); }
+  Host& machine() { return *machines_.front(); }
   Disk& disk() { return machine().disk; }
   Threads& threads() { return threads_; }
   wire::MemoryNetwork& wires() { return wires_; }
@@ -174,9 +174,9 @@ class World final : public Clock {
 
   // Adds a machine whose processes run in `folder`, an existing directory with an empty directory
   // `root`.
-  Machine& AddMachine(std::string folder);
+  Host& AddMachine(std::string folder);
   // Makes the folder of a machine the working directory, so that its files can be read.
-  void Enter(const Machine& machine);
+  void Enter(const Host& machine);
   // Returns the disk of the machine whose folder is the working directory, if the path is on it.
   Disk* DiskOf(std::string_view path);
   Disk* DiskOf(int fd);  // nullptr: it is on no disk.
@@ -185,16 +185,16 @@ class World final : public Clock {
   Process& Add(std::string name, bool has_disk, Process::Start start) {
     return Add(std::move(name), has_disk ? &machine() : nullptr, std::move(start));
   }
-  Process& Add(std::string name, Machine* machine, Process::Start start);
+  Process& Add(std::string name, Host* machine, Process::Start start);
   std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
   // ---- Trouble. A dead process starts again after a while.
   void Kill(Process& process);
   void StopInOrder(Process& process);
   void CutPower() { CutPower(machine()); }
-  void CutPower(Machine& machine);  // Stops the machine.
+  void CutPower(Host& machine);  // Stops the machine.
   // Stops the machine, which gets an empty disk.
-  void LoseDisk(Machine& machine);
+  void LoseDisk(Host& machine);
   void DieIn(Process& process, Death death) { process.death_ = death; }
   // Like DieIn, but counts from the next start: a crash during the recovery from another one.
   void DieAfterNextStart(Process& process, Death death) { process.next_death_ = death; }
@@ -206,7 +206,7 @@ class World final : public Clock {
   int64_t power_cuts() const;
   void OnStart(std::function<void(Process&)> function) { on_start_ = std::move(function); }
   // Called when a machine's power was cut, before its processes start again.
-  void OnPowerCut(std::function<void(Machine&)> function) { on_power_cut_ = std::move(function); }
+  void OnPowerCut(std::function<void(Host&)> function) { on_power_cut_ = std::move(function); }
   void set_restart_ns_max(int64_t ns) { restart_ns_max_ = ns; }
 
   // Runs until `done()`, which is asked after each event, or for `at_most_ns`. True if `done()`.
@@ -236,16 +236,16 @@ class World final : public Clock {
   void StartProcess(Process& process);
   void BuryTheDead();
   void Bury(Process& process);
-  void BuryMachine(Machine& machine);
+  void BuryMachine(Host& machine);
 
   Random random_;
   int64_t monotonic_ns_ = 1'000 * kNsPerSecond;
   int64_t wall_offset_ns_;
   const std::string root_;
   MachineClock other_clock_{*this};
-  std::vector<std::unique_ptr<Machine>> machines_;
-  const Machine* entered_ = nullptr;  // Its folder is the working directory.
-  int base_ = -1;                     // The world's own working directory, if there are several.
+  std::vector<std::unique_ptr<Host>> machines_;
+  const Host* entered_ = nullptr;  // Its folder is the working directory.
+  int base_ = -1;                  // The world's own working directory, if there are several.
   Threads threads_;
   wire::MemoryNetwork wires_;
   Connections connections_;
@@ -257,7 +257,7 @@ class World final : public Clock {
   int64_t changed_ns_ = 0;
   int64_t restart_ns_max_ = 3 * kNsPerSecond;
   std::function<void(Process&)> on_start_;
-  std::function<void(Machine&)> on_power_cut_;
+  std::function<void(Host&)> on_power_cut_;
   uint64_t trace_ = 0xcbf29ce484222325;
 };
 
