@@ -129,7 +129,8 @@ test-aarch64: deps-aarch64 | deps
 simulate: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	ctest --test-dir build/release -L simulate --output-on-failure --no-tests=error
-	build/release/tests/simulate/simulate --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
+	build/release/tests/simulate/simulate --seconds $$(($(SIMULATE_SECONDS) / 2)) --jobs $(JOBS)
+	build/release/tests/simulate/simulate --standbys --seconds $$(($(SIMULATE_SECONDS) / 2)) --jobs $(JOBS)
 
 mutants: | deps
 	tests/simulate/mutants.py --lives $(MUTANT_LIVES) --jobs $(JOBS)

@@ -198,6 +198,15 @@ Client::~Client() { Stop(); }
 Connection* Client::connection() const { return impl_->connection.get(); }
 const Address& Client::address() const { return impl_->address; }
 
+Address Client::current_address() const {
+  const std::vector<Address>& all = impl_->addresses;
+  Address address = impl_->current();
+  for (size_t i = 1; i < all.size(); ++i) {
+    address.others.push_back(all[(impl_->at + i) % all.size()]);
+  }
+  return address;
+}
+
 void Client::Stop() {
   impl_->stopped = true;
   impl_->timer.Cancel();

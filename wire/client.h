@@ -50,6 +50,8 @@ class Client {
 
   Connection* connection() const;  // nullptr while there is none.
   const Address& address() const;
+  // Returns the address that it is connected to, or tries next. All others follow it.
+  Address current_address() const;
   // Closes the connection and does not reconnect.
   void Stop();
 

@@ -61,8 +61,10 @@ void Set(std::atomic<uint64_t>& flag, uint64_t value) {
 // Requests the log piece by piece over a separate connection.
 class Subscriber::LogStream : public ClientHandler {
  public:
+  // Asks the tickerplant that the subscriber is connected to: no other of a cluster answers.
   explicit LogStream(Subscriber& owner)
-      : owner_(owner), client_(owner.loop_, owner.options_.tickerplant, Options(owner), this) {}
+      : owner_(owner),
+        client_(owner.loop_, owner.client_->current_address(), Options(owner), this) {}
 
   void OnConnected(Connection& connection) override { Ask(connection); }
   void OnMessage(Connection&, const ReceivedMessage&) override {}

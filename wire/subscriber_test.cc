@@ -115,6 +115,7 @@ class FakeTickerplant : public ServerHandler {
     if (subscriber_ == &connection) subscriber_ = nullptr;
   }
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    if (message.kind != MessageKind::kSync) return;  // It is asked to say that it is alive.
     const Value request = *Decode(message.body);
     const ReplyTicket ticket = connection.TakeTicket();
     const std::string text =
@@ -484,6 +485,19 @@ TEST_F(SubscriberTest, StreamsTheLogIfItIsToldTo) {
   plant_->Start();
   plant_->Log("a", 5);
   plant_->Publish();
+  Subscribe(false);
+  ASSERT_TRUE(UntilLive());
+  ExpectRowsOnce(5);
+}
+
+// Only the leader of a cluster answers, and it need not be the first address.
+TEST_F(SubscriberTest, StreamsTheLogFromTheAddressThatAnswered) {
+  plant_->Start();
+  plant_->Log("a", 5);
+  plant_->Publish();
+  const Address with_log = std::exchange(address_, {});
+  address_.unix_path = with_log.unix_path + "_nobody";
+  address_.others = {with_log};
   Subscribe(false);
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(5);

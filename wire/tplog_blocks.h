@@ -2,7 +2,7 @@
 
 // Reads a log block by block, as its writer appended it. A copy of the log that is made from these
 // blocks has the same bytes, and an index of the same blocks. The index has the same bytes, too,
-// unless a writer of this log died while it wrote: then it says what was left of a block.
+// unless a writer of this log died while it wrote: then it also has the rest of a block.
 //
 // Two logs that were copied from one another are compared by digests: the digest of a place depends
 // on every block before it, and on the feeds' rows with which the log began.

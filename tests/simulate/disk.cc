@@ -534,4 +534,15 @@ void Disk::CutPower() {
   Restore(root_, *tree_);
 }
 
+void Disk::Lose() {
+  TS_CHECK(open_.empty());
+  world_.set_current(nullptr);
+  for (const auto& entry : std::filesystem::directory_iterator(root_)) {
+    std::filesystem::remove_all(entry.path());
+  }
+  tree_->names.clear();
+  tree_->durable_names.clear();
+  tree_->name_changes.clear();
+}
+
 }  // namespace tickstack::simulate

@@ -71,6 +71,8 @@ class Disk {
   int MakeDirectory(const char* path, mode_t mode);
 
   void CutPower();
+  // Replaces the disk by an empty one. No file may be open.
+  void Lose();
 
   // ---- Errors.
   // While the disk is full, calls that would add to it fail with ENOSPC, perhaps after a part of a

@@ -213,7 +213,7 @@ void Life::StartStack() {
     return StartTeller(process, options_, plan_teller_, told_);
   });
   world_.Add("repeater", false, [this](Process& process) {
-    return StartRepeater(process, plan_repeater_, "repeater", repeater_rows_);
+    return StartRepeater(process, options_, plan_repeater_, "repeater", repeater_rows_);
   });
   recorder_ = &world_.Add("recorder", false, [this](Process& process) {
     return StartRecorder(process, options_, false);
@@ -242,7 +242,7 @@ void Life::StartStack() {
     }
     oracle_->OnTickerplant(plant, Recorders(), troubles_->has_flipped_bit());
   });
-  world_.OnPowerCut([this] {
+  world_.OnPowerCut([this](Host&) {
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
     oracle_->OnPowerCut(world_, {.fsync = plant_options_.fsync,
                                  .was_none = was_none_,

@@ -14,6 +14,7 @@ struct LifeReport {
   int64_t rows = 0;     // Logged rows of feeds.
   int64_t deaths = 0;
   int64_t power_cuts = 0;
+  int64_t leaders = 0;  // Members of a cluster that were elected.
 };
 
 // Runs the life of this seed, in the empty directory `root`. With `strict_syncs`, acknowledged rows

@@ -42,6 +42,7 @@ class Mutant:
     breaks: str = ""
     harmless: str = ""  # Why no life can notice it; empty: lives are to notice it.
     days: int = 1
+    standbys: bool = False  # Its lives are those of a cluster.
     edits: list = dataclasses.field(default_factory=list)
 
     @property
@@ -75,6 +76,8 @@ def parse(text):
             mutants[-1].harmless = rest.strip()
         elif kind == "days":
             mutants[-1].days = int(rest)
+        elif kind == "lives" and rest.strip() == "standbys":
+            mutants[-1].standbys = True
         elif kind == "-":
             if last != "-":
                 mutants[-1].edits.append(Edit(file, "", ""))
@@ -203,6 +206,8 @@ def run(program, mutant, lives):
     """(lives until the oracle failed, or None; what it said) for a mutant."""
     environment = dict(os.environ, SIMULATE_MUTANT=mutant.name) if mutant.name else None
     command = [program, "--seed", "0", "--lives", str(lives), "--days", str(mutant.days), "--until-failure"]
+    if mutant.standbys:
+        command.append("--standbys")
     done = subprocess.run(
         command + ["--timeout", str(LIFE_SECONDS)], env=environment, capture_output=True, text=True, check=False
     )

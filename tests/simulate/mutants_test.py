@@ -66,6 +66,10 @@ class MutantsTest(unittest.TestCase):
         last = mutants.summary(listed, {"one": (3, ""), "two": (None, "")}).splitlines()[-1]
         self.assertEqual(last, "| all | 1 | 1 | 0 | 1 | 0 | 0 | 0 |")
 
+    def test_a_mutant_may_live_in_a_cluster(self):
+        one, two = mutants.parse(TWO.replace("breaks another\n", "breaks another\nlives standbys\n"))
+        self.assertEqual([one.standbys, two.standbys], [False, True])
+
     def test_a_line_that_is_neither(self):
         with self.assertRaisesRegex(mutants.Invalid, "line 3: whatever"):
             mutants.parse("mutant one\nfile a.cc\nwhatever\n")

@@ -22,7 +22,7 @@ class Stream final : public wire::Transport {
         own_end_(own_end),
         number_(connections().next_++),
         latency_ns_(DrawLatency(process.world())),
-        delay_(process.MakeAlarm([this] { StartRead(); })) {
+        delay_(process.MakeAlarm([this] { EndDelay(); })) {
     (*pair_).*own_end_ = this;
     connections().streams_.emplace(number_, this);
   }
@@ -32,11 +32,11 @@ class Stream final : public wire::Transport {
     connections().streams_.erase(number_);
   }
 
-  // Both ends lose what they have not read.
+  // Both ends lose what they have not read. A peer that cannot be reached does not learn of it.
   void Reset() {
     const std::shared_ptr<Connections::Pair> pair = pair_;
     for (Stream* const end : {pair->client, pair->server}) {
-      if (end == nullptr || end->reset_) continue;
+      if (end == nullptr || end->reset_ || (end != this && end->IsCut())) continue;
       end->reset_ = true;
       end->EndDelayedRead(asio::error::connection_reset);
       end->inner_->Cancel();
@@ -50,7 +50,8 @@ class Stream final : public wire::Transport {
     if (reset_) return PostRead(std::move(done), asio::error::connection_reset);
     into_ = into;
     delayed_ = std::move(done);
-    if (held_until_ns_ > process_.world().MonotonicNs()) return delay_->Set(held_until_ns_);
+    const int64_t held_until_ns = std::max(held_until_ns_, CutUntilNs());
+    if (held_until_ns > process_.world().MonotonicNs()) return delay_->Set(held_until_ns);
     const Chances& chances = process_.world().chances();
     if (latency_ns_ > 0 && chances.latency_ns_max > 0) return ReadAfterLatency();
     Random& random = process_.world().random();
@@ -85,8 +86,8 @@ class Stream final : public wire::Transport {
     inner_->Cancel();
   }
 
-  bool HasUnread() const override { return !reset_ && inner_->HasUnread(); }
-  bool PeerHasClosed() const override { return reset_ || inner_->PeerHasClosed(); }
+  bool HasUnread() const override { return !reset_ && !IsCut() && inner_->HasUnread(); }
+  bool PeerHasClosed() const override { return reset_ || (!IsCut() && inner_->PeerHasClosed()); }
   void SetUnacknowledgedMax(std::chrono::milliseconds) override {}
   void ShutdownSend() override {
     if (!process_.is_dead()) inner_->ShutdownSend();
@@ -101,7 +102,15 @@ class Stream final : public wire::Transport {
   std::unique_ptr<wire::DetachedTransport> Detach() override { return nullptr; }
 
  private:
-  Connections& connections() { return process_.world().connections(); }
+  Connections& connections() const { return process_.world().connections(); }
+
+  // When what the peer sends arrives.
+  int64_t CutUntilNs() const {
+    const bool is_client = own_end_ == &Connections::Pair::client;
+    const Process* const peer = is_client ? pair_->server_process : pair_->client_process;
+    return std::max(pair_->established_ns, connections().CutUntilNs(peer, &process_));
+  }
+  bool IsCut() const { return CutUntilNs() > process_.world().MonotonicNs(); }
 
   static std::vector<std::span<const std::byte>> First(
       std::span<const std::span<const std::byte>> pieces, size_t bytes) {
@@ -130,13 +139,25 @@ class Stream final : public wire::Transport {
     inner_->AsyncRead(into_, [this, alive = std::weak_ptr(alive_), done = std::move(delayed_)](
                                  ErrorCode error, size_t bytes) mutable {
       if (!alive.expired() && reset_) error = asio::error::connection_reset;
-      done(error, error ? 0 : bytes);
+      const bool is_late = !alive.expired() && !reset_ && IsCut();
+      if (!is_late || error == asio::error::operation_aborted)
+        return done(error, error ? 0 : bytes);
+      late_ = {std::move(done), error, bytes};
+      delay_->Set(CutUntilNs());
     });
+  }
+
+  void EndDelay() {
+    if (IsCut()) return delay_->Set(CutUntilNs());
+    if (!late_.done) return StartRead();
+    Late late = std::exchange(late_, {});
+    late.done(late.error, late.error ? 0 : late.bytes);
   }
 
   void EndDelayedRead(const ErrorCode& error) {
     delay_->Cancel();
     if (delayed_) PostRead(std::exchange(delayed_, nullptr), error);
+    if (late_.done) PostRead(std::exchange(late_, {}).done, error);
   }
 
   void PostRead(Read done, const ErrorCode& error) {
@@ -167,6 +188,13 @@ class Stream final : public wire::Transport {
   int64_t held_until_ns_ = 0;
   std::span<std::byte> into_;
   Read delayed_;
+  // A read that has ended, but the network was cut before its bytes arrived.
+  struct Late {
+    Read done;
+    ErrorCode error;
+    size_t bytes = 0;
+  };
+  Late late_;
   const std::unique_ptr<wire::Alarm> delay_;
 };
 
@@ -175,8 +203,12 @@ class ProcessListener final : public wire::Listener {
   ProcessListener(Process& process, std::string address, std::unique_ptr<wire::Listener> inner)
       : process_(process), address_(std::move(address)), inner_(std::move(inner)) {
     connections().arriving_[address_].clear();
+    connections().listening_[address_] = &process_;
   }
-  ~ProcessListener() override { connections().arriving_.erase(address_); }
+  ~ProcessListener() override {
+    connections().arriving_.erase(address_);
+    connections().listening_.erase(address_);
+  }
 
   void AsyncAccept(Accepted done) override {
     inner_->AsyncAccept([this, done = std::move(done)](
@@ -217,6 +249,16 @@ Stream* Connections::Pick(uint64_t number) const {
   return std::next(streams_.begin(), static_cast<std::ptrdiff_t>(number % streams_.size()))->second;
 }
 
+void Connections::Cut(const Process& from, const Process& to, int64_t until_ns) {
+  int64_t& cut_until_ns = cuts_[{&from, &to}];
+  cut_until_ns = std::max(cut_until_ns, until_ns);
+}
+
+int64_t Connections::CutUntilNs(const Process* from, const Process* to) const {
+  const auto found = cuts_.find({from, to});
+  return found == cuts_.end() ? 0 : found->second;
+}
+
 void Connections::ResetOne(uint64_t number) {
   if (Stream* const stream = Pick(number)) stream->Reset();
 }
@@ -242,6 +284,11 @@ absl::StatusOr<std::unique_ptr<wire::Transport>> ProcessNetwork::Connect(
   if (const auto found = connections.arriving_.find(reached.ToString());
       found != connections.arriving_.end()) {
     found->second.push_back(pair);
+    Process* const server = connections.listening_[reached.ToString()];
+    pair->client_process = &process_;
+    pair->server_process = server;
+    pair->established_ns = std::max(connections.CutUntilNs(&process_, server),
+                                    connections.CutUntilNs(server, &process_));
   }
   TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::Transport> inner,
                       process_.world().wires().Connect(loop, reached, std::move(done)));

@@ -329,8 +329,7 @@ void Oracle::CheckEnd(const End& end) {
   }
   std::map<int32_t, TableTexts> by_number = days;
   for (const int32_t date : removed) by_number[date] = ByNumber(std::move(by_number[date]));
-  CheckFeeds(by_number);
-  CheckTeller(by_number);
+  CheckRows(by_number);
   for (const auto& [date, log] : days) {
     const std::string day = FormatDate(date);
     const auto is_calm = [&end](int32_t ended) {

@@ -66,6 +66,13 @@ class Oracle {
     std::map<int32_t, int64_t> begins_ns;
   };
   void CheckEnd(const End& end);
+  // Checks the rows of feeds and of the teller, in the logs of all days.
+  void CheckRows(const std::map<int32_t, TableTexts>& days) {
+    CheckFeeds(days);
+    CheckTeller(days);
+  }
+  // Checks that the rows that were found are those of a log.
+  void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log);
 
   // False if partitions need not agree with logs: an ended day's log may have lost anything.
   bool expects_partitions() const { return !may_lose_anything_; }
@@ -85,7 +92,6 @@ class Oracle {
   absl::Status AddRemovedDays(int32_t today, std::map<int32_t, TableTexts>& days,
                               std::vector<int32_t>& removed) const;
   void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
-  void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log);
 
   const StackOptions& options_;
   std::vector<Feed> feeds_;

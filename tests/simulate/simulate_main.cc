@@ -20,6 +20,7 @@
 
 #include "base/file.h"
 #include "base/logging.h"
+#include "tests/simulate/cluster_life.h"
 #include "tests/simulate/life.h"
 
 namespace tickstack::simulate {
@@ -37,6 +38,7 @@ struct Options {
   bool twice = false;
   bool until_failure = false;
   bool strict_syncs = false;
+  bool standbys = false;
   std::string log = "off";
   int report = -1;  // The descriptor for the record of one life.
   bool other_memory = false;
@@ -45,7 +47,7 @@ struct Options {
 // What a life's process writes into its pipe.
 struct Record {
   uint64_t trace;
-  int64_t rows, deaths, power_cuts;
+  int64_t rows, deaths, power_cuts, leaders;
   char failure[400];
 };
 
@@ -79,6 +81,7 @@ Job Begin(const Options& options, uint64_t seed, bool in_other_memory) {
       "simulate",         "--seed",    numbers[0].c_str(), "--days", numbers[1].c_str(), "--report",
       numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",  options.log.c_str()};
   if (options.strict_syncs) command.push_back("--strict-syncs");
+  if (options.standbys) command.push_back("--standbys");
   if (in_other_memory) command.push_back("--other-memory");
   command.push_back(nullptr);
   ::execv("/proc/self/exe", const_cast<char**>(command.data()));
@@ -100,15 +103,17 @@ void ShiftMemory() {
 int LiveAndReport(const Options& options) {
   if (options.other_memory) ShiftMemory();
   ::alarm(static_cast<unsigned>(options.timeout_s));
-  const LifeReport report = Live(options.seed, options.days, "disk", options.strict_syncs);
-  Record record{report.trace, report.rows, report.deaths, report.power_cuts, {}};
+  const LifeReport report = options.standbys
+                                ? LiveAsCluster(options.seed, options.days, "disk")
+                                : Live(options.seed, options.days, "disk", options.strict_syncs);
+  Record record{report.trace, report.rows, report.deaths, report.power_cuts, report.leaders, {}};
   std::snprintf(record.failure, sizeof(record.failure), "%s", report.failure.c_str());
   return ::write(options.report, &record, sizeof(record)) == sizeof(record) ? 0 : 1;
 }
 
 struct Totals {
   uint64_t lives = 0, failed = 0;
-  int64_t rows = 0, deaths = 0, power_cuts = 0;
+  int64_t rows = 0, deaths = 0, power_cuts = 0, leaders = 0;
   std::map<uint64_t, uint64_t> traces;  // By seed, for --twice.
 };
 
@@ -134,11 +139,13 @@ void End(const Options& options, const Job& job, const char* program, Totals& to
   totals.rows += record.rows;
   totals.deaths += record.deaths;
   totals.power_cuts += record.power_cuts;
+  totals.leaders += record.leaders;
   if (failure.empty()) return;
   ++totals.failed;
-  std::printf("FAILED seed %llu: %s\n  replay: %s --seed %llu --days %d --log info\n",
+  std::printf("FAILED seed %llu: %s\n  replay: %s --seed %llu --days %d%s --log info\n",
               static_cast<unsigned long long>(job.seed), failure.c_str(), program,
-              static_cast<unsigned long long>(job.seed), options.days);
+              static_cast<unsigned long long>(job.seed), options.days,
+              options.standbys ? " --standbys" : "");
   std::fflush(stdout);
 }
 
@@ -171,15 +178,17 @@ int Run(const Options& options, const char* program) {
       jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
+  const std::string leaders =
+      options.standbys ? std::to_string(totals.leaders) + " leaders, " : std::string();
   std::printf(
       "simulate: seeds %llu to %llu, days %d: %llu lives, %llu failed, %lld rows, %lld deaths, "
-      "%lld power cuts, %.1f s, %.0f lives/min\n",
+      "%lld power cuts, %s%.1f s, %.0f lives/min\n",
       static_cast<unsigned long long>(options.seed),
       static_cast<unsigned long long>(options.seed + (options.twice ? started / 2 : started) - 1),
       options.days, static_cast<unsigned long long>(totals.lives),
       static_cast<unsigned long long>(totals.failed), static_cast<long long>(totals.rows),
-      static_cast<long long>(totals.deaths), static_cast<long long>(totals.power_cuts), elapsed(),
-      60 * static_cast<double>(totals.lives) / elapsed());
+      static_cast<long long>(totals.deaths), static_cast<long long>(totals.power_cuts),
+      leaders.c_str(), elapsed(), 60 * static_cast<double>(totals.lives) / elapsed());
   if (options.lives == 1 && options.seconds == 0 && totals.traces.size() == 1) {
     std::printf("trace %016llx\n", static_cast<unsigned long long>(totals.traces.begin()->second));
   }
@@ -211,6 +220,7 @@ int main(int argc, char** argv) {
   app.add_flag("--other-memory", options.other_memory)->group("");
   app.add_option("--timeout", options.timeout_s, "real time in s after which a life has hung");
   app.add_flag("--until-failure", options.until_failure, "end with the first life that fails");
+  app.add_flag("--standbys", options.standbys, "lives of a cluster of three tickerplants instead");
   app.add_flag("--strict-syncs", options.strict_syncs,
                "a power cut may not take what was acknowledged, even if a sync had failed before");
   app.add_flag("--twice", options.twice,

@@ -16,11 +16,9 @@ namespace protocol = wire::protocol;
 
 namespace {
 
-const wire::Address kTickerplant{"127.0.0.1", 5010, ""};
-
 wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
   wire::SubscriberOptions subscribe;
-  subscribe.tickerplant = kTickerplant;
+  subscribe.tickerplant = options.tickerplant;
   subscribe.client.user = process.name();
   subscribe.read_log_file = options.reads_log_file && process.has_disk();
   return subscribe;
@@ -71,23 +69,28 @@ void TickerplantProgram::Stop() {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
-                                                          const StackOptions& options) {
-  TS_ASSIGN_OR_RETURN(
-      const tickerplant::DayClock day,
-      tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot) {
   tickerplant::TickerplantOptions plant;
   plant.schemas = AllSchemas();
   plant.log_directory = options.LogFolder();
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
-  plant.log.boot = process.world().Boot();
+  plant.log.boot = std::move(boot);
   plant.batch = options.batch_ns > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
   plant.live_queue_bytes = options.live_queue_bytes;
+  return plant;
+}
+
+absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
+                                                          const StackOptions& options) {
+  TS_ASSIGN_OR_RETURN(
+      const tickerplant::DayClock day,
+      tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
-                      tickerplant::Tickerplant::Open(std::move(plant), day, &process.clock()));
+                      tickerplant::Tickerplant::Open(PlantOptions(options, process.world().Boot()),
+                                                     day, &process.clock()));
   auto program = std::make_unique<TickerplantProgram>();
   const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.clock().NowNs());
   program->service = std::make_unique<tickerplant::TickerplantService>(
@@ -98,8 +101,8 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
   wire::ServerOptions server;
   server.http = false;  // It has a thread and sockets of its own.
   server.connection.max_queue_bytes = options.queue_bytes_max;
-  TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), kTickerplant, server,
-                                                            program->service.get()));
+  TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), options.tickerplant,
+                                                            server, program->service.get()));
   return program;
 }
 
@@ -150,7 +153,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartFeed(Process& process, const Stack
       // The one before it may still own the name, if its connection is not known to be lost.
       .take_over = true};
   program->service = std::make_unique<feed::FeedService>(
-      process.loop(), kTickerplant,
+      process.loop(), options.tickerplant,
       std::make_unique<feed::Feed>(settings, MakeSource(plan, name, options.feed_batch_rows)));
   program->service->Start();
   return program;
@@ -167,7 +170,7 @@ class Teller final : public Program, public wire::ClientHandler {
         told_(told),
         clock_(process.clock()),
         timer_(process.loop()),
-        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {
+        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {
     told_.answers.resize(rows_.size(), Told::Answer::kNone);
     told_.times_ns.resize(rows_.size(), 0);
   }
@@ -222,14 +225,15 @@ namespace {
 
 class Repeater final : public Program, public wire::ClientHandler {
  public:
-  Repeater(Process& process, const FeedPlan& plan, std::string name, int64_t& logged)
+  Repeater(Process& process, const StackOptions& options, const FeedPlan& plan, std::string name,
+           int64_t& logged)
       : rows_(plan.find("trade")->second),
         name_(std::move(name)),
         logged_(logged),
         clock_(process.clock()),
         random_(process.world().random()),
         timer_(process.loop()),
-        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {}
+        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {}
 
   void OnConnected(wire::Connection&) override { SendNext(); }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
@@ -295,9 +299,11 @@ class Repeater final : public Program, public wire::ClientHandler {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
+                                                       const StackOptions& options,
+                                                       const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged) {
-  return std::make_unique<Repeater>(process, plan, name, logged);
+  return std::make_unique<Repeater>(process, options, plan, name, logged);
 }
 
 // ---- recorder

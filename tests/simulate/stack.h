@@ -26,7 +26,8 @@ namespace tickstack::simulate {
 
 // Options of a stack. DrawOptions draws them for each life.
 struct StackOptions {
-  std::string folder;  // A folder on the simulated disk.
+  std::string folder;                                // A folder on the simulated disk.
+  wire::Address tickerplant{"127.0.0.1", 5010, ""};  // As its clients know it.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   int64_t batch_ns = 0;
@@ -58,6 +59,9 @@ StackOptions DrawOptions(Random& random, std::string folder);
 // Draws the options that an operator changes between two starts of a tickerplant: how it syncs and
 // when it publishes.
 void DrawTickerplantOptions(Random& random, StackOptions& options);
+
+// The options of a tickerplant. `boot` names the start of its machine.
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot);
 
 struct TickerplantProgram final : Program {
   void Stop() override;
@@ -105,7 +109,9 @@ absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const Sta
 
 // Starts a client that sends the rows of `trade` carelessly: a message may repeat rows of the last
 // one, or leave a gap after it. `logged`: rows that were acknowledged.
-absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process, const FeedPlan& plan,
+absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
+                                                       const StackOptions& options,
+                                                       const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged);
 
 // Records what a subscriber gets, and checks it.

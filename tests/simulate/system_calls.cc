@@ -30,11 +30,9 @@ Function* Next(const char* name, Function*& cached) {
 }
 
 Disk* DiskOf(const char* path) {
-  return the_world != nullptr && the_world->disk().Has(path) ? &the_world->disk() : nullptr;
+  return the_world != nullptr ? the_world->DiskOf(std::string_view(path)) : nullptr;
 }
-Disk* DiskOf(int fd) {
-  return the_world != nullptr && the_world->disk().Has(fd) ? &the_world->disk() : nullptr;
-}
+Disk* DiskOf(int fd) { return the_world != nullptr ? the_world->DiskOf(fd) : nullptr; }
 
 // Returns the path of a name in an open directory.
 std::string PathIn(int directory, const char* name) {

@@ -1,5 +1,8 @@
 #include "tests/simulate/world.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -46,10 +49,10 @@ class World::PendingAlarm final : public wire::Alarm {
   std::optional<Alarms::iterator> place_;  // nullopt: not set.
 };
 
-Process::Process(World& world, std::string name, bool has_disk, Start start)
+Process::Process(World& world, std::string name, Host* machine, Start start)
     : world_(world),
       name_(std::move(name)),
-      has_disk_(has_disk),
+      machine_(machine),
       start_(std::move(start)),
       network_(*this) {}
 
@@ -71,18 +74,59 @@ bool Process::is_stalled() const { return stalled_until_ns_ > world_.MonotonicNs
 
 bool Process::is_cut_off() const { return cut_off_until_ns_ > world_.MonotonicNs(); }
 
-const Clock& Process::clock() const { return world_.clock_of(has_disk_); }
+const Clock& Process::clock() const {
+  return machine_ != nullptr ? machine_->clock : world_.clock_of(false);
+}
 
 std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) {
   return std::make_unique<World::PendingAlarm>(*this, std::move(function));
 }
 
 World::World(uint64_t seed, const std::string& root, int64_t now_ns)
-    : random_(seed), wall_offset_ns_(now_ns - monotonic_ns_), disk_(*this, root), threads_(*this) {
+    : random_(seed), wall_offset_ns_(now_ns - monotonic_ns_), root_(root), threads_(*this) {
+  machines_.push_back(std::make_unique<Host>(*this, "", root, *this));
+  entered_ = machines_.front().get();
   the_world = this;
 }
 
-World::~World() { the_world = nullptr; }
+World::~World() {
+  the_world = nullptr;
+  if (base_ < 0) return;
+  TS_CHECK(::fchdir(base_) == 0);
+  ::close(base_);
+}
+
+Host& World::AddMachine(std::string folder) {
+  if (base_ < 0) base_ = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  TS_CHECK(base_ >= 0);
+  machines_.push_back(std::make_unique<Host>(*this, std::move(folder), root_, *this));
+  return *machines_.back();
+}
+
+void World::Enter(const Host& machine) {
+  if (&machine == entered_) return;
+  entered_ = &machine;
+  TS_CHECK(::fchdir(base_) == 0);
+  if (!machine.folder.empty()) TS_CHECK(::chdir(machine.folder.c_str()) == 0);
+}
+
+Disk* World::DiskOf(std::string_view path) {
+  Disk& disk = const_cast<Host*>(entered_)->disk;
+  return disk.Has(path) ? &disk : nullptr;
+}
+
+Disk* World::DiskOf(int fd) {
+  for (const std::unique_ptr<Host>& machine : machines_) {
+    if (machine->disk.Has(fd)) return &machine->disk;
+  }
+  return nullptr;
+}
+
+int64_t World::power_cuts() const {
+  int64_t cuts = 0;
+  for (const std::unique_ptr<Host>& machine : machines_) cuts += machine->boots - 1;
+  return cuts;
+}
 
 void World::End() {
   for (const std::unique_ptr<Process>& process : processes_) {
@@ -93,6 +137,7 @@ void World::End() {
 
 void World::set_current(Process* process) {
   current_ = process;
+  if (process != nullptr && process->machine_ != nullptr) Enter(*process->machine_);
   if (LogEnabled(LogLevel::kError)) InitLogging(process == nullptr ? "world" : process->name());
 }
 
@@ -108,9 +153,9 @@ void World::Trace(std::string_view what, uint64_t value) {
   LogDebug("{} {}", what, value);
 }
 
-Process& World::Add(std::string name, bool has_disk, Process::Start start) {
+Process& World::Add(std::string name, Host* machine, Process::Start start) {
   processes_.push_back(
-      std::make_unique<Process>(*this, std::move(name), has_disk, std::move(start)));
+      std::make_unique<Process>(*this, std::move(name), machine, std::move(start)));
   return *processes_.back();
 }
 
@@ -126,11 +171,16 @@ void World::StopInOrder(Process& process) {
   process.exits_ = true;
 }
 
-void World::CutPower() {
-  power_is_cut_ = true;
+void World::CutPower(Host& machine) {
+  machine.power_is_cut = true;
   for (const std::unique_ptr<Process>& process : processes_) {
-    if (process->has_disk_) process->dead_ = process->loop_ != nullptr;
+    if (process->machine_ == &machine) process->dead_ = process->loop_ != nullptr;
   }
+}
+
+void World::LoseDisk(Host& machine) {
+  CutPower(machine);
+  machine.has_lost_disk = true;
 }
 
 void World::CallOffDeaths() {
@@ -146,10 +196,14 @@ void World::CallOffCutOffs() {
 void World::CallOffTrouble() {
   CallOffDeaths();
   CallOffCutOffs();
+  connections_.CallOffCuts();
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
   chances_ = {};
-  disk_.CallOffErrors();
-  for (MachineClock* const clock : {&disk_clock_, &other_clock_}) clock->set_ahead_ns(0);
+  other_clock_.set_ahead_ns(0);
+  for (const std::unique_ptr<Host>& machine : machines_) {
+    machine->disk.CallOffErrors();
+    machine->clock.set_ahead_ns(0);
+  }
 }
 
 void World::Stall(Process& process, int64_t ns) { process.stalled_until_ns_ = monotonic_ns_ + ns; }
@@ -176,7 +230,7 @@ bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
   LogInfo("simulated {} process={} in={} bytes={}", death.is_power_cut ? "power cut" : "death",
           process->name_, what, bytes);
   if (death.is_power_cut) {
-    CutPower();
+    CutPower(*process->machine_);
   } else {
     Kill(*process);
   }
@@ -225,19 +279,30 @@ void World::BuryTheDead() {
     // Its objects end in order, so what they still do has an effect; unless it is killed meanwhile.
     if (process->loop_ != nullptr && (process->dead_ || process->exits_)) Bury(*process);
   }
-  if (!std::exchange(power_is_cut_, false)) return;
-  LogInfo("simulated power cut boot={}", boots_);
+  for (const std::unique_ptr<Host>& machine : machines_) {
+    if (std::exchange(machine->power_is_cut, false)) BuryMachine(*machine);
+  }
+}
+
+void World::BuryMachine(Host& machine) {
+  LogInfo("simulated power cut machine={} boot={}", machine.folder, machine.boots);
   // One of them may have been told to stop in order when the power was cut.
   for (const std::unique_ptr<Process>& process : processes_) {
-    if (process->has_disk_ && process->loop_ != nullptr) Bury(*process);
+    if (process->machine_ == &machine && process->loop_ != nullptr) Bury(*process);
   }
-  disk_.CutPower();
-  ++boots_;
+  Enter(machine);
+  if (machine.has_lost_disk) {
+    machine.disk.Lose();
+  } else {
+    machine.disk.CutPower();
+  }
+  ++machine.boots;
   const int64_t up_ns = monotonic_ns_ + random_.Between(0, restart_ns_max_);
   for (const std::unique_ptr<Process>& process : processes_) {
-    if (process->has_disk_) process->start_ns_ = std::max(process->start_ns_, up_ns);
+    if (process->machine_ == &machine) process->start_ns_ = std::max(process->start_ns_, up_ns);
   }
-  if (on_power_cut_) on_power_cut_();
+  if (on_power_cut_) on_power_cut_(machine);
+  machine.has_lost_disk = false;
 }
 
 // ---- the scheduler

@@ -12,6 +12,9 @@
 // are destroyed once its call has returned. Everything that happens by chance comes from one seed,
 // so a life repeats exactly.
 //
+// A world has one machine with a disk, or several (AddMachine). Each has a folder of its own, which
+// is the working directory while its processes run, so that their paths are the same.
+//
 // Files, time and threads are simulated below the system calls that libraries make
 // (system_calls.cc), so the services' code needs no hooks for them.
 
@@ -65,6 +68,21 @@ class MachineClock final : public Clock {
   int64_t ahead_ns_ = 0;
 };
 
+// A machine with a disk. A power cut stops its processes.
+struct Host {
+  Host(World& world, std::string its_folder, const std::string& root, const Clock& right)
+      : folder(std::move(its_folder)), disk(world, root), clock(right) {}
+
+  const std::string folder;  // The working directory of its processes; empty: the world's.
+  Disk disk;
+  MachineClock clock;
+  int64_t boots = 1;
+  bool power_is_cut = false;
+  bool has_lost_disk = false;  // In the last power cut.
+
+  std::string Boot() const { return "boot-" + std::to_string(boots); }
+};
+
 // The objects of a running process. Destroying them is how a killed process ends.
 class Program {
  public:
@@ -76,13 +94,15 @@ class Program {
 class Process final : public wire::TimeSource {
  public:
   using Start = std::function<absl::StatusOr<std::unique_ptr<Program>>(Process&)>;
-  Process(World& world, std::string name, bool has_disk, Start start);
+  // `machine`: nullptr for the machine without a disk.
+  Process(World& world, std::string name, Host* machine, Start start);
 
   World& world() { return world_; }
   const std::string& name() const { return name_; }
   wire::EventLoop& loop() { return *loop_; }
-  Program* program() { return program_.get(); }  // nullptr: it does not run.
-  bool has_disk() const { return has_disk_; }    // It is on the machine with the disk.
+  Program* program() { return program_.get(); }          // nullptr: it does not run.
+  bool has_disk() const { return machine_ != nullptr; }  // It is on a machine with a disk.
+  Host* machine() { return machine_; }
   bool is_dead() const { return dead_; }
   bool is_stalled() const;
   bool is_cut_off() const;  // It cannot connect.
@@ -102,7 +122,7 @@ class Process final : public wire::TimeSource {
   friend class World;
   World& world_;
   const std::string name_;
-  const bool has_disk_;
+  Host* const machine_;
   const Start start_;
   ProcessNetwork network_;
   std::unique_ptr<wire::EventLoop> loop_;
@@ -135,7 +155,8 @@ class World final : public Clock {
   void End();  // Ends all processes, before anything that they use is destroyed.
 
   Random& random() { return random_; }
-  Disk& disk() { return disk_; }
+  Host& machine() { return *machines_.front(); }
+  Disk& disk() { return machine().disk; }
   Threads& threads() { return threads_; }
   wire::MemoryNetwork& wires() { return wires_; }
   Connections& connections() { return connections_; }
@@ -147,18 +168,33 @@ class World final : public Clock {
   int64_t MonotonicNs() const override { return monotonic_ns_; }
   void AdvanceTo(int64_t monotonic_ns);
   void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set the clock.
-  // The clock of the machine with the disk, or of the other one.
-  MachineClock& clock_of(bool has_disk) { return has_disk ? disk_clock_ : other_clock_; }
-  std::string Boot() const { return "boot-" + std::to_string(boots_); }
+  // The clock of the machine with the disk, or of the one without.
+  MachineClock& clock_of(bool has_disk) { return has_disk ? machine().clock : other_clock_; }
+  std::string Boot() { return machine().Boot(); }
+
+  // Adds a machine whose processes run in `folder`, an existing directory with an empty directory
+  // `root`.
+  Host& AddMachine(std::string folder);
+  // Makes the folder of a machine the working directory, so that its files can be read.
+  void Enter(const Host& machine);
+  // Returns the disk of the machine whose folder is the working directory, if the path is on it.
+  Disk* DiskOf(std::string_view path);
+  Disk* DiskOf(int fd);  // nullptr: it is on no disk.
 
   // Adds a process, which starts at once, and again after each death.
-  Process& Add(std::string name, bool has_disk, Process::Start start);
+  Process& Add(std::string name, bool has_disk, Process::Start start) {
+    return Add(std::move(name), has_disk ? &machine() : nullptr, std::move(start));
+  }
+  Process& Add(std::string name, Host* machine, Process::Start start);
   std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
 
   // ---- Trouble. A dead process starts again after a while.
   void Kill(Process& process);
   void StopInOrder(Process& process);
-  void CutPower();  // Stops the machine with the disk.
+  void CutPower() { CutPower(machine()); }
+  void CutPower(Host& machine);  // Stops the machine.
+  // Stops the machine, which gets an empty disk.
+  void LoseDisk(Host& machine);
   void DieIn(Process& process, Death death) { process.death_ = death; }
   // Like DieIn, but counts from the next start: a crash during the recovery from another one.
   void DieAfterNextStart(Process& process, Death death) { process.next_death_ = death; }
@@ -167,9 +203,10 @@ class World final : public Clock {
   void CallOffCutOffs();
   void CallOffDeaths();  // Calls off the deaths that have not happened yet.
   void CallOffTrouble();
-  int64_t power_cuts() const { return boots_ - 1; }
+  int64_t power_cuts() const;
   void OnStart(std::function<void(Process&)> function) { on_start_ = std::move(function); }
-  void OnPowerCut(std::function<void()> function) { on_power_cut_ = std::move(function); }
+  // Called when a machine's power was cut, before its processes start again.
+  void OnPowerCut(std::function<void(Host&)> function) { on_power_cut_ = std::move(function); }
   void set_restart_ns_max(int64_t ns) { restart_ns_max_ = ns; }
 
   // Runs until `done()`, which is asked after each event, or for `at_most_ns`. True if `done()`.
@@ -199,12 +236,16 @@ class World final : public Clock {
   void StartProcess(Process& process);
   void BuryTheDead();
   void Bury(Process& process);
+  void BuryMachine(Host& machine);
 
   Random random_;
   int64_t monotonic_ns_ = 1'000 * kNsPerSecond;
   int64_t wall_offset_ns_;
-  MachineClock disk_clock_{*this}, other_clock_{*this};
-  Disk disk_;
+  const std::string root_;
+  MachineClock other_clock_{*this};
+  std::vector<std::unique_ptr<Host>> machines_;
+  const Host* entered_ = nullptr;  // Its folder is the working directory.
+  int base_ = -1;                  // The world's own working directory, if there are several.
   Threads threads_;
   wire::MemoryNetwork wires_;
   Connections connections_;
@@ -214,11 +255,9 @@ class World final : public Clock {
   Process* current_ = nullptr;
   Chances chances_;
   int64_t changed_ns_ = 0;
-  int64_t boots_ = 1;
-  bool power_is_cut_ = false;
   int64_t restart_ns_max_ = 3 * kNsPerSecond;
   std::function<void(Process&)> on_start_;
-  std::function<void()> on_power_cut_;
+  std::function<void(Host&)> on_power_cut_;
   uint64_t trace_ = 0xcbf29ce484222325;
 };
 
