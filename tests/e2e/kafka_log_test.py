@@ -41,13 +41,16 @@ batch_ms = 5
 """
 
 
-class KafkaLogTest(stack.StackTest):
+class LogTest(stack.StackTest):
     def setUp(self):
         super().setUp()
         if kafka_broker.jars() is None:
             raise unittest.SkipTest("no TICKSTACK_KAFKA_JARS")
-        self.broker = kafka_broker.Broker(self.folder / "kafka").start()
+        self.broker = self.make_broker(self.folder / "kafka").start()
         self.addCleanup(self.broker.destroy)
+
+    def make_broker(self, folder):
+        return kafka_broker.Broker(folder)
 
     def start(self, more=STANDBYS, topic="desk.log", name="stack"):
         return self.start_stack(STACK.format(brokers=self.broker.address, topic=topic) + more, "--date", DATE, name=name)
@@ -97,6 +100,8 @@ class KafkaLogTest(stack.StackTest):
         accepted = feed.accepted
         stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, what)
 
+
+class OneBrokerTest(LogTest):
     def test_a_killed_leader_is_replaced_without_a_loss(self):
         running = self.start()
         first = self.wait_for_leader(running)
@@ -241,6 +246,37 @@ class KafkaLogTest(stack.StackTest):
             accepted = feed.accepted
             stack.wait_until(lambda at=accepted: feed.accepted > at or feed.error, 60, "rows after a fault")
             time.sleep(chance.uniform(0, 1.5))
+        self.check_logs(running, feed)
+
+
+class ThreeBrokersTest(LogTest):
+    """A row is on two of three brokers before it is acknowledged, so any one broker may be lost."""
+
+    def make_broker(self, folder):
+        return kafka_broker.Cluster(folder)
+
+    def test_each_broker_and_the_leader_are_lost(self):
+        chance = random.Random(SEED)
+        print(f"TICKSTACK_SEED={SEED}", flush=True)
+        running = self.start("[replication]\nkafka_replicas = 3\n" + STANDBYS)
+        self.wait_for_leader(running)
+        described = self.broker.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.broker.address,
+                                     "--describe", "--topic", "desk.log")
+        self.assertIn("ReplicationFactor: 3", described)
+        self.assertIn("min.insync.replicas=2", described)
+        feed = self.start_feed(running)
+        for broker in self.broker.brokers * 2:
+            feed.longest = 0
+            broker.kill()
+            time.sleep(chance.uniform(0, 1))
+            leader = self.leader(running)
+            if leader and chance.random() < 0.5:
+                os.kill(running.pid(leader), signal.SIGKILL)
+            accepted = feed.accepted
+            stack.wait_until(lambda at=accepted: feed.accepted > at + 10 or feed.error, 90, "rows without the broker")
+            print(f"broker {broker.port} lost: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
+            broker.start()
+            time.sleep(chance.uniform(1, 3))
         self.check_logs(running, feed)
 
 
