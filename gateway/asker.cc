@@ -98,6 +98,8 @@ class Asker::Attempt {
     return left <= nanoseconds(0) ? kLook : std::min(left, kLook);
   }
 
+  bool expects_bytes() const { return expected_bytes_ > 0; }
+
   absl::Status LateError() const {
     return query::StopError("{}: no answer from {} in time", replicas_.name(),
                             replicas_.at(waiting_.front()).address.ToString());
@@ -287,9 +289,12 @@ class Asker::Round {
       }
       if (!asks) break;
       if (under_way != nullptr) Poll(*std::exchange(under_way, nullptr));
-      const bool answered = loop_.RunUntil([this] { return HasWork(); }, pause);
-      ending = Ending(answered);
-      if (ending.ok()) Step();
+      loop_.RunUntil([this] { return HasWork(); }, pause);
+      ending = Cancelled();
+      if (!ending.ok()) break;
+      Step();
+      LimitBytes();
+      ending = Late();
     }
     std::vector<absl::StatusOr<Value>> answers;
     for (std::optional<absl::StatusOr<Value>>& answer : answers_) {
@@ -315,23 +320,43 @@ class Asker::Round {
     }
   }
 
-  // Returns why all questions that are under way must end.
-  absl::Status Ending(bool answered) const {
+  absl::Status Cancelled() const {
     const std::atomic<bool>* const cancelled = call_.limits.cancelled;
-    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-      return query::StopError("the client is gone");
-    }
-    if (HasTooMuch()) {
-      return query::LimitError("answers of more than {} bytes", call_.limits.max_result_bytes);
-    }
-    if (answered || std::chrono::steady_clock::now() < call_.limits.deadline) {
-      return absl::OkStatus();
-    }
+    const bool is_cancelled = cancelled != nullptr && cancelled->load(std::memory_order_relaxed);
+    return is_cancelled ? query::StopError("the client is gone") : absl::OkStatus();
+  }
+
+  // `stop` if the time is over and a question waits for its answer: the first one says so.
+  absl::Status Late() const {
+    if (std::chrono::steady_clock::now() < call_.limits.deadline) return absl::OkStatus();
     const Lane* first = nullptr;
     for (const Lane& lane : lanes_) {
-      if (lane.asks() && (first == nullptr || lane.current() < first->current())) first = &lane;
+      const bool waits = lane.asks() && lane.current() < wanted_;
+      if (waits && (first == nullptr || lane.current() < first->current())) first = &lane;
     }
-    return first->attempt().LateError();
+    return first == nullptr ? absl::OkStatus() : first->attempt().LateError();
+  }
+
+  // Gives up questions from the last one on until the answers have no more bytes than they may. The
+  // error belongs to the first of these: whether earlier ones fail does not depend on it.
+  void LimitBytes() {
+    while (HasTooMuch()) {
+      std::optional<size_t> last;
+      for (size_t i = 0; i < wanted_; ++i) {
+        if (answers_[i].has_value() && answers_[i]->ok()) last = i;
+      }
+      for (const Lane& lane : lanes_) {
+        if (lane.asks() && lane.attempt().expects_bytes()) {
+          last = std::max(last.value_or(0), lane.current());
+        }
+      }
+      if (!last.has_value()) return;
+      for (Lane& lane : lanes_) {
+        if (lane.asks() && lane.current() >= *last) lane.End();
+      }
+      Take(*last,
+           query::LimitError("answers of more than {} bytes", call_.limits.max_result_bytes));
+    }
   }
 
   void Step() {

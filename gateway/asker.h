@@ -23,8 +23,8 @@
 //
 // Memory. An answer of 1 MiB or more counts from the time when its length is known, unless it is
 // compressed; any other answer counts when it is complete. If all answers together have more than
-// Limits::max_result_bytes, the error is `limit`. The caller would get that error anyway, since the
-// value of an answer takes at least as much memory as its message.
+// Limits::max_result_bytes, the last ones in the order of the questions are given up, and the error
+// of the first of these is `limit`. A compressed answer may have Link's largest size before that.
 //
 // Waiting. Waking a thread costs about as much as a short query. So a query that asks one group
 // polls for at most 100 us before it sleeps, if the answer before came within that time. It does so

@@ -430,6 +430,34 @@ TEST_F(GroupsTest, TheFirstOneThatHangsIsNamed) {
               testing::MatchesRegex("0 stop: group 2: no answer from .* in time"));
 }
 
+// Method: another group answers one question after the other, so that there is always an answer.
+TEST_F(GroupsTest, TheTimeIsOverAlthoughOthersAnswer) {
+  constexpr size_t kQuestions = 400;
+  processes_[0]->hangs = true;
+  processes_[1]->CallBefore([] { std::this_thread::sleep_for(5ms); });
+  std::vector<size_t> groups(kQuestions, 1);
+  groups.front() = 0;
+  query::Limits limits;
+  limits.deadline = std::chrono::steady_clock::now() + 100ms;
+  EXPECT_THAT(Ask(groups, limits),
+              testing::MatchesRegex("stop: group 0: no answer from .* in time"));
+  EXPECT_LT(processes_[1]->asked, static_cast<int>(kQuestions) / 2);
+}
+
+// Method: the second answer is too long, and is there before the first one fails.
+TEST_F(GroupsTest, AnEarlierErrorCountsMoreThanALengthThatIsTooLarge) {
+  processes_[0]->fails = processes_[1]->whole = true;
+  processes_[0]->CallBefore([this] {
+    WaitUntil([this] { return processes_[1]->asked > 0; });
+    std::this_thread::sleep_for(100ms);
+  });
+  query::Limits limits;
+  limits.max_result_bytes = kForwardedBytesMin;
+  EXPECT_EQ(Ask({0, 1}, limits), "error 0");
+  processes_[0]->fails = false;
+  EXPECT_EQ(Ask({0, 1}, limits), "0 limit: answers of more than 1048576 bytes");
+}
+
 TEST_F(GroupsTest, ACancelledCallEnds) {
   processes_[0]->hangs = processes_[1]->hangs = true;
   std::atomic<bool> cancelled{false};
@@ -456,6 +484,13 @@ TEST_F(GroupsTest, TheirAnswersTogetherAreBounded) {
   limits.max_result_bytes = 3 * kForwardedBytesMin;
   processes_[2]->fails = true;
   EXPECT_EQ(Ask({2, 0}, limits), "error 2");
+  processes_[2]->fails = false;
+  processes_[1]->fails = true;
+  processes_[1]->CallBefore([this, before = processes_[0]->asked.load()] {
+    WaitUntil([&] { return processes_[0]->asked > before; });
+    std::this_thread::sleep_for(50ms);
+  });
+  EXPECT_EQ(Ask({2, 1, 0}, limits), "2 error 1");
 }
 
 TEST_F(GroupsTest, AreAskedByManyThreads) {

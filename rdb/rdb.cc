@@ -273,6 +273,10 @@ void Rdb::EndDay(std::span<const std::byte> body) {
       kept_.push_back(day);
     }
     keeper_->OnDayEnded(std::move(day));
+  } else {
+    // Its rows go now. Whoever asks for them by the day's name must not find the empty tables.
+    const std::lock_guard lock(tables_mutex_);
+    day_.reset();
   }
   StartOver();
   // Until the name of the new log says it: rows that come now are of a later day.

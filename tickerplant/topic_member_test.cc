@@ -103,7 +103,7 @@ class MemoryTopic final : public kafka::RecordTopic {
     // nothing.
     const auto end = static_cast<int64_t>(records_->all.size());
     const int64_t before =
-        std::exchange(known_, std::min<int64_t>(end, known_ + (*random_)() % 50));
+        std::exchange(known_, std::min(end, known_ + static_cast<int64_t>((*random_)() % 50)));
     const bool was_at_end = std::exchange(is_at_end_, known_ == end);
     const bool has_news =
         known_ != before || is_at_end_ != was_at_end || next_ > end || next_ < records_->oldest;

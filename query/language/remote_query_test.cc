@@ -421,7 +421,7 @@ TEST_F(RemoteQueryTest, ADayThatMovesMeanwhileIsLookedForAgain) {
       // With an rdb, its answer to this cannot be about a day that has moved.
       const std::string_view name = query;
       const bool cannot = !only_past && (name == "trade" || name == "5#trade" || name[0] == 'd');
-      for (const size_t attempts : {1, 2}) {
+      for (const size_t attempts : {size_t{1}, size_t{2}}) {
         processes_.Move(cannot ? 0 : attempts);
         EXPECT_EQ(processes_.Ask(query), right) << query;
       }
