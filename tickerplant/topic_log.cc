@@ -11,8 +11,6 @@
 
 namespace tickstack::tickerplant {
 
-using Kind = TopicRecord::Kind;
-
 TopicLog::TopicLog(TopicState state, int64_t lease_ns, const Tickerplant* plant,
                    kafka::RecordTopic* topic, const Clock* clock, Events events)
     : state_(std::move(state)),
@@ -72,7 +70,7 @@ void TopicLog::AppendBlock(ReplicaPlace at, uint32_t messages, std::span<const s
   for (size_t part = 0; part < parts; ++part) {
     const size_t from = part * TopicRecord::kPartBytesMax;
     Append(
-        {.kind = Kind::kPart,
+        {.kind = TopicRecord::Kind::kPart,
          .place = at,
          .messages = messages,
          .part = static_cast<uint32_t>(part),
@@ -103,7 +101,7 @@ absl::Status TopicLog::AppendNextDay(ReplicaPlace before, int32_t next,
   // A member that begins to read there can tell that this leader led, if nobody appends meanwhile.
   const int64_t after =
       std::max(state_.next_offset() - 1, last_offset_) + static_cast<int64_t>(unanswered_.size());
-  TopicRecord record{.kind = Kind::kNextDay,
+  TopicRecord record{.kind = TopicRecord::Kind::kNextDay,
                      .after = after,
                      .place = before,
                      .next = next,
@@ -209,7 +207,7 @@ void TopicLog::Apply(int64_t offset, const TopicRecord& record) {
   if (effect == TopicState::Effect::kBlock && counting_ < in_flight_.size()) {
     in_flight_[counting_++].after = state_.mark();
   }
-  const bool is_own = record.kind != Kind::kClaim && record.epoch == epoch_;
+  const bool is_own = record.kind != TopicRecord::Kind::kClaim && record.epoch == epoch_;
   if (is_own && effect == TopicState::Effect::kNone) {
     Lose(absl::InternalError(AbslView(
         fmt::format("replication: this leader's record {} of the topic does not count", offset))));
@@ -227,7 +225,7 @@ void TopicLog::Tick() {
   Ship();
   if (unanswered_.empty() && !is_reading_ &&
       clock_->MonotonicNs() - appended_ns_ >= lease_ns_ / 4) {
-    Append({.kind = Kind::kAlive});
+    Append({.kind = TopicRecord::Kind::kAlive});
   }
 }
 

@@ -15,17 +15,15 @@ namespace tickstack::tickerplant {
 
 namespace {
 
-using Kind = TopicRecord::Kind;
-
-constexpr std::array<std::pair<std::string_view, Kind>, 5> kRecordVerbs = {{
-    {"claim", Kind::kClaim},
-    {"part", Kind::kPart},
-    {"nextday", Kind::kNextDay},
-    {"alive", Kind::kAlive},
-    {"resign", Kind::kResign},
+constexpr std::array<std::pair<std::string_view, TopicRecord::Kind>, 5> kRecordVerbs = {{
+    {"claim", TopicRecord::Kind::kClaim},
+    {"part", TopicRecord::Kind::kPart},
+    {"nextday", TopicRecord::Kind::kNextDay},
+    {"alive", TopicRecord::Kind::kAlive},
+    {"resign", TopicRecord::Kind::kResign},
 }};
 
-std::string_view VerbOf(Kind kind) {
+std::string_view VerbOf(TopicRecord::Kind kind) {
   for (const auto& [verb, of] : kRecordVerbs) {
     if (of == kind) return verb;
   }
@@ -116,16 +114,16 @@ void AddCarriedRows(const NameMap<wire::TableRows>& carried, std::vector<Value>&
 
 ByteBuffer EncodeRecord(const TopicRecord& record) {
   std::vector<Value> items = {Value::Symbol(VerbOf(record.kind))};
-  if (record.kind != Kind::kClaim) items.push_back(LongOfRecord(record.epoch));
+  if (record.kind != TopicRecord::Kind::kClaim) items.push_back(LongOfRecord(record.epoch));
   switch (record.kind) {
-    case Kind::kClaim:
+    case TopicRecord::Kind::kClaim:
       items.push_back(Value::Long(record.after));
       items.push_back(Value::Symbol(record.name));
       items.push_back(Value::Symbol(record.address));
       items.push_back(LongOfRecord(record.instance));
       items.push_back(AnswerOf(record.shard));
       break;
-    case Kind::kPart:
+    case TopicRecord::Kind::kPart:
       items.push_back(Value::Date(record.place.date));
       items.push_back(LongOfRecord(record.place.seq));
       items.push_back(Value::Long(record.messages));
@@ -133,15 +131,15 @@ ByteBuffer EncodeRecord(const TopicRecord& record) {
       items.push_back(Value::Long(record.parts));
       return wire::EncodeWithBytes(wire::MessageKind::kAsync, Value::List(std::move(items)),
                                    {&record.bytes, 1});
-    case Kind::kNextDay:
+    case TopicRecord::Kind::kNextDay:
       items.push_back(Value::Date(record.place.date));
       items.push_back(LongOfRecord(record.place.seq));
       items.push_back(Value::Long(record.after));
       items.push_back(Value::Date(record.next));
       AddCarriedRows(record.carried, items);
       break;
-    case Kind::kAlive:
-    case Kind::kResign:
+    case TopicRecord::Kind::kAlive:
+    case TopicRecord::Kind::kResign:
       break;
   }
   return wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(items)));
@@ -163,16 +161,16 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
   if (!has_verb) return wrong();
   const std::string_view verb = body.items()[0].symbol();
   const auto* const found =
-      std::ranges::find(kRecordVerbs, verb, &std::pair<std::string_view, Kind>::first);
+      std::ranges::find(kRecordVerbs, verb, &std::pair<std::string_view, TopicRecord::Kind>::first);
   if (found == kRecordVerbs.end()) return wrong();
   TopicRecord record;
   record.kind = found->second;
   record.crc = Crc32c(bytes);
   record.body = std::move(body);
   Items items(record.body.items());
-  if (record.kind != Kind::kClaim) record.epoch = items.Count();
+  if (record.kind != TopicRecord::Kind::kClaim) record.epoch = items.Count();
   switch (record.kind) {
-    case Kind::kClaim: {
+    case TopicRecord::Kind::kClaim: {
       record.after = items.Long();
       record.name = items.Symbol();
       record.address = items.Symbol();
@@ -183,7 +181,7 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
       record.shard = *id;
       break;
     }
-    case Kind::kPart: {
+    case TopicRecord::Kind::kPart: {
       record.place.date = items.Date();
       record.place.seq = items.Count();
       record.messages = items.Count<uint32_t>();
@@ -194,7 +192,7 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
       record.bytes = part->elements();
       break;
     }
-    case Kind::kNextDay:
+    case TopicRecord::Kind::kNextDay:
       record.place.date = items.Date();
       record.place.seq = items.Count();
       record.after = items.Long();
@@ -202,8 +200,8 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
       ReadCarriedRows(items, record.carried);
       if (record.next == kNullInt) return wrong();
       break;
-    case Kind::kAlive:
-    case Kind::kResign:
+    case TopicRecord::Kind::kAlive:
+    case TopicRecord::Kind::kResign:
       break;
   }
   if (!items.ok()) return wrong();

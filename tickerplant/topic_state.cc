@@ -40,10 +40,9 @@ TopicState::Mark TopicState::Mark::AtDay() const {
 }
 
 TopicState::Effect TopicState::Apply(int64_t offset, const TopicRecord& record) {
-  using Kind = TopicRecord::Kind;
   const uint32_t before = std::exchange(crc_, record.crc);
   next_offset_ = offset + 1;
-  if (record.kind == Kind::kClaim) {
+  if (record.kind == TopicRecord::Kind::kClaim) {
     if (offset != record.after + 1) return Effect::kNone;
     epoch_ = newest_epoch_ = static_cast<uint64_t>(offset) + 1;
     leader_ = record.name;
@@ -52,10 +51,10 @@ TopicState::Effect TopicState::Apply(int64_t offset, const TopicRecord& record) 
     parts_seen_ = 0;
     return Effect::kLeader;
   }
-  if (record.kind == Kind::kNextDay) return ApplyNextDay(offset, record);
+  if (record.kind == TopicRecord::Kind::kNextDay) return ApplyNextDay(offset, record);
   if (record.epoch == 0 || record.epoch != epoch_) return Effect::kNone;
-  if (record.kind == Kind::kPart) return ApplyPart(offset, before, record);
-  if (record.kind == Kind::kAlive) return Effect::kAlive;
+  if (record.kind == TopicRecord::Kind::kPart) return ApplyPart(offset, before, record);
+  if (record.kind == TopicRecord::Kind::kAlive) return Effect::kAlive;
   epoch_ = 0;
   instance_ = 0;
   leader_.clear();
