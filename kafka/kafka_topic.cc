@@ -52,6 +52,7 @@ absl::Status KafkaTopic::OpenClients() {
                                            {{"acks", "all"},
                                             {"enable.idempotence", "true"},
                                             {"message.timeout.ms", "0"},
+                                            {"enable.gapless.guarantee", "true"},
                                             {"queue.buffering.max.messages", "1000000"},
                                             {"queue.buffering.max.kbytes", "2097151"}},
                                            delivery));
@@ -224,10 +225,16 @@ void KafkaTopic::Run() {
       }
       const absl::Status begun = BeginReading(*from);
       if (absl::IsDataLoss(begun)) {
-        const std::lock_guard lock(mutex_);
-        if (reading_ == reading) read_error_ = begun;
+        rd_kafka_assign(consumer_.get(), nullptr);
+        assigned = reading;
+        {
+          const std::lock_guard lock(mutex_);
+          if (reading_ == reading) read_error_ = begun;
+        }
         Post([this] { events_.readable(); });
-      } else if (!begun.ok()) {
+        continue;
+      }
+      if (!begun.ok()) {
         Report(begun);
         if (!Pause(kTopicPause)) return;
         continue;

@@ -15,6 +15,7 @@ TopicLog::TopicLog(TopicState state, int64_t lease_ns, const Tickerplant* plant,
                    kafka::RecordTopic* topic, const Clock* clock, Events events)
     : state_(std::move(state)),
       epoch_(state_.epoch()),
+      instance_(state_.instance()),
       lease_ns_(lease_ns),
       plant_(plant),
       topic_(topic),
@@ -59,6 +60,7 @@ void TopicLog::Append(TopicRecord record) {
   if (unanswered_.empty() && !is_reading_) progress_ns_ = now_ns;
   appended_ns_ = now_ns;
   record.epoch = epoch_;
+  record.instance = instance_;
   topic_->Append(EncodeTopicRecord(record));
   record.bytes = {};
   record.carried.clear();
@@ -99,8 +101,7 @@ void TopicLog::OnLogged(ReplicaPlace place) {
 absl::Status TopicLog::AppendNextDay(ReplicaPlace before, int32_t next,
                                      NameMap<wire::TableRows> carried) {
   // A member that begins to read there can tell that this leader led, if nobody appends meanwhile.
-  const int64_t after =
-      std::max(state_.next_offset() - 1, last_offset_) + static_cast<int64_t>(unanswered_.size());
+  const int64_t after = state_.next_offset() - 1 + static_cast<int64_t>(unanswered_.size());
   TopicRecord record{.kind = TopicRecord::Kind::kNextDay,
                      .after = after,
                      .place = before,
@@ -126,6 +127,10 @@ void TopicLog::OfferNextDay(int32_t date, int32_t next) {
   const absl::Status appended =
       AppendNextDay({date, plant_->logged_seq()}, next, std::move(carried));
   if (!appended.ok()) Lose(appended);
+}
+
+void TopicLog::Resign() {
+  if (!lost_) Append({.kind = TopicRecord::Kind::kResign});
 }
 
 // Appends blocks of the log that the topic lacks, as far as there is room.

@@ -58,6 +58,10 @@ class TopicLog final : public Replication {
   void OnAppended(const absl::StatusOr<int64_t>& offset);
   void OnReadable();
 
+  // Says that this leader ends.
+  void Resign();
+  // True if all records are answered, and what they are is known.
+  bool is_idle() const { return lost_ || (unanswered_.empty() && !is_reading_); }
   // From where the topic may be read to continue the log as it is now.
   TopicState::Mark logged_mark() const { return in_flight_.empty() ? state_.mark() : logged_; }
 
@@ -96,6 +100,7 @@ class TopicLog final : public Replication {
 
   TopicState state_;
   const uint64_t epoch_;
+  const uint64_t instance_;
   const int64_t lease_ns_;
   const Tickerplant* const plant_;
   kafka::RecordTopic* const topic_;

@@ -23,6 +23,7 @@ namespace {
 
 constexpr auto kMemberTick = 10ms;
 constexpr auto kMarkPause = 1s;
+constexpr auto kResignAtMost = 1s;
 constexpr size_t kBytesOfTurn = size_t{4} << 20;  // Of records, before the loop does other work.
 constexpr size_t kRecordBytes = 1024;  // A record takes as long as this many bytes of a block.
 constexpr int64_t kFullPauseNs = 200'000'000;  // While the disk is full.
@@ -116,11 +117,11 @@ absl::Status TopicMember::BeginReading() {
 absl::Status TopicMember::Verify(const absl::StatusOr<kafka::RecordTopic::Taken>& taken) {
   is_verifying_ = false;
   const int64_t next = state_.next_offset();
-  if (taken.ok() && taken->offset == next - 1 && Crc32c(taken->record) == state_.mark().crc) {
-    return absl::OkStatus();
-  }
+  is_verified_ = taken.ok() && taken->offset == next - 1 && Crc32c(taken->record) == state_.crc();
+  if (is_verified_) return absl::OkStatus();
   // Kafka has deleted it, and everything before it, because it is old.
   if (!taken.ok() && topic_->oldest() == next) {
+    is_verified_ = true;
     topic_->Read(next);
     return absl::OkStatus();
   }
@@ -132,6 +133,8 @@ absl::Status TopicMember::Verify(const absl::StatusOr<kafka::RecordTopic::Taken>
 absl::Status TopicMember::ReadAll() {
   state_ = {};
   parts_.clear();
+  has_records_ = is_verified_ = false;
+  missing_ = absl::OkStatus();
   may_continue_ = is_verifying_ = expects_day_ = false;
   reads_from_oldest_ = true;
   topic_->Read(kafka::RecordTopic::kOldest);
@@ -193,6 +196,9 @@ absl::Status TopicMember::Apply(const kafka::RecordTopic::Taken& taken) {
             taken.offset);
     return ReadAll();
   }
+  is_verified_ = false;
+  if (record->kind != TopicRecord::Kind::kClaim) has_records_ = true;
+  if (effect == TopicState::Effect::kNextDay) missing_ = absl::OkStatus();
   if (effect == TopicState::Effect::kNone) return CheckFit(taken.offset, *record);
   heard_ns_ = loop_.clock().MonotonicNs();
   switch (effect) {
@@ -229,12 +235,18 @@ absl::Status TopicMember::Apply(const kafka::RecordTopic::Taken& taken) {
   return absl::OkStatus();
 }
 
-// kDataLoss if a record that does not count shows that the topic is not the one that was read.
+// Reads everything again if a record that does not count shows that others are missing. If they are
+// missing in the topic, this member does not lead in this day.
 absl::Status TopicMember::CheckFit(int64_t offset, const TopicRecord& record) {
   if (state_.HasLostTrackAt(record)) {
-    return DataLoss(
+    const absl::Status why = DataLoss(
         "record {} of the topic is of message {} of {}, epoch {}: records before it are missing",
         offset, record.place.seq, FormatDate(record.place.date), record.epoch);
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("topic does not fit the log error=\"{}\"", Message(why));
+    if (!reads_from_oldest_) return ReadAll();
+    missing_ = why;
+    return absl::OkStatus();
   }
   if (!state_.IsRepeated(record) || record.parts != 1) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const Value message, wire::DecodeMessage(record.bytes));
@@ -359,7 +371,7 @@ void TopicMember::Tick() {
 }
 
 bool TopicMember::IsClaimDue() {
-  if (has_claimed_ || !topic_->at_end() || pending_) return false;
+  if (has_claimed_ || is_verifying_ || !topic_->at_end() || pending_) return false;
   if (may_continue_ && state_.instance() != instance_) return true;
   if (patience_ns_ == 0) {
     // Members that wait for the same leader should not claim at once.
@@ -372,6 +384,7 @@ bool TopicMember::IsClaimDue() {
 }
 
 absl::Status TopicMember::MayClaim() const {
+  TS_RETURN_IF_ERROR(missing_);
   const ReplicaPlace own = log_->place();
   const bool is_empty = !log_->has_log() || own.seq == 0;
   if (state_.place()) {
@@ -388,7 +401,8 @@ absl::Status TopicMember::MayClaim() const {
     return DataLoss("{}: has {} messages of {}, and the topic has {} of {}", log_->path(), own.seq,
                     FormatDate(own.date), state_.place()->seq, FormatDate(state_.place()->date));
   }
-  if (topic_->oldest() != 0) {
+  // Claims do no harm to a topic of which everything else is too old.
+  if (topic_->oldest() != 0 && has_records_) {
     return FailedPrecondition(
         "the oldest records of the topic are of the middle of a day, and this member has no log of "
         "it: copy the log of another member, or wait for the next day");
@@ -405,7 +419,14 @@ absl::Status TopicMember::MayClaim() const {
 }
 
 void TopicMember::Claim() {
+  // The topic may have been deleted and begun again while this member could not reach it.
+  if (!is_verified_ && state_.next_offset() > 0) {
+    is_verifying_ = true;
+    topic_->Read(state_.next_offset() - 1);
+    return;
+  }
   has_claimed_ = true;
+  claimed_after_ = state_.next_offset() - 1;
   TopicRecord claim{.kind = TopicRecord::Kind::kClaim,
                     .after = state_.next_offset() - 1,
                     .name = options_.name,
@@ -422,6 +443,9 @@ void TopicMember::OnAppended(const absl::StatusOr<int64_t>& offset) {
     return;
   }
   if (!offset.ok()) return End(offset.status());
+  if (*offset <= claimed_after_) {
+    return End(DataLoss("the topic has its record {} a second time: it was begun again", *offset));
+  }
   // Whether it counts is seen when it is read. If not, somebody else has claimed.
   patience_ns_ = 0;
   may_continue_ = false;
@@ -455,7 +479,7 @@ void TopicMember::Lead(TickerplantService& service) {
 
 // Says from where the log, as it is now, can be continued.
 void TopicMember::WriteMark() {
-  if (topic_identity_.empty() || pending_) return;
+  if (topic_identity_.empty() || pending_ || ended_ || !missing_.ok()) return;
   const TopicState::Mark now = leading_ == nullptr ? state_.mark() : leading_->logged_mark();
   if (now.place.date == kNullInt || now.offset == marked_offset_) return;
   if (leading_ == nullptr && topic_->at_end() && log_->place() == now.place) log_->NoteComplete();
@@ -471,7 +495,8 @@ void TopicMember::WriteMark() {
 // A leader that ends, for whatever reason, lets another one lead at once.
 void TopicMember::Resign() {
   if (!leads_ || std::exchange(is_lost_, true)) return;
-  TopicRecord record{.kind = TopicRecord::Kind::kResign, .epoch = state_.epoch()};
+  TopicRecord record{
+      .kind = TopicRecord::Kind::kResign, .epoch = state_.epoch(), .instance = instance_};
   topic_->Append(EncodeTopicRecord(record));
   topic_->Flush();
 }
@@ -479,10 +504,15 @@ void TopicMember::Resign() {
 absl::Status TopicMember::Stop() {
   timer_.Cancel();
   mark_timer_.Cancel();
+  if (leading_ != nullptr && !std::exchange(is_lost_, true)) {
+    leading_->Resign();
+    topic_->Flush();
+    loop_.RunUntil([this] { return leading_->is_idle(); }, kResignAtMost);
+  }
   Resign();
+  WriteMark();
   ended_ = true;
   topic_->StopReading();
-  if (!leads_) WriteMark();
   return log_->CloseDurably();
 }
 

@@ -106,6 +106,9 @@ class TopicMember final : public ClusterRole {
   bool reads_from_oldest_ = false;
   bool is_verifying_ = false;  // The next record is the one before the mark.
   bool expects_day_ = false;   // The next record begins the day of the mark.
+  bool is_verified_ = false;   // The last record was seen to be that of the topic.
+  bool has_records_ = false;   // The topic has records that are no claims.
+  absl::Status missing_;       // Which records the topic lacks.
   // A block whose parts are complete, while the disk is full.
   std::optional<ByteBuffer> pending_;
   ByteBuffer parts_;
@@ -113,9 +116,10 @@ class TopicMember final : public ClusterRole {
   std::unique_ptr<wire::TplogBlocks> compared_;
   int32_t compared_date_ = kNullInt;
   std::minstd_rand random_;
-  int64_t heard_ns_ = 0;       // MonotonicNs of the leader's last record.
-  int64_t patience_ns_ = 0;    // How long this member waits for the next one.
-  bool has_claimed_ = false;   // The claim has no answer yet.
+  int64_t heard_ns_ = 0;      // MonotonicNs of the leader's last record.
+  int64_t patience_ns_ = 0;   // How long this member waits for the next one.
+  bool has_claimed_ = false;  // The claim has no answer yet.
+  int64_t claimed_after_ = -1;
   bool may_continue_ = false;  // The leader was this member, in an earlier process.
   bool leads_ = false;
   bool is_lost_ = false;  // It leads no longer.

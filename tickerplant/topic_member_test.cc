@@ -38,7 +38,8 @@ class MemoryTopic final : public kafka::RecordTopic {
  public:
   MemoryTopic(wire::EventLoop& loop, Records* records, std::minstd_rand* random, Events events,
               const bool* is_cut, const bool* is_dead)
-      : records_(records),
+      : loop_(loop),
+        records_(records),
         random_(random),
         events_(std::move(events)),
         is_cut_(is_cut),
@@ -62,7 +63,15 @@ class MemoryTopic final : public kafka::RecordTopic {
   }
   void StopReading() override { is_reading_ = is_at_end_ = is_told_ = false; }
   void Flush() override {
-    while (!*is_cut_ && !sent_.empty()) Deliver();
+    if (*is_cut_) return;
+    while (!sent_.empty()) Deliver();
+    loop_.Post([this, alive = std::weak_ptr(alive_)] {
+      while (!alive.expired() && !answers_.empty()) {
+        const int64_t offset = answers_.front();
+        answers_.pop_front();
+        events_.appended(offset);
+      }
+    });
   }
   absl::StatusOr<std::optional<Taken>> Take() override {
     const auto end = static_cast<int64_t>(records_->all.size());
@@ -110,6 +119,7 @@ class MemoryTopic final : public kafka::RecordTopic {
     if (has_news && !std::exchange(is_told_, true)) events_.readable();
   }
 
+  wire::EventLoop& loop_;
   Records* const records_;
   std::minstd_rand* const random_;
   const Events events_;
@@ -465,6 +475,66 @@ TEST_F(TopicMemberTest, NobodyLeadsBeforeTheWholeLogIsInTheTopic) {
   EXPECT_GT(kills, 0);
   ASSERT_TRUE(Until([&] { return feed_.accepted() >= accepted + 10; }));
   ExpectEverythingEverywhere();
+}
+
+// Method: both topics are idle at the mark, so that their records there say the same.
+TEST_F(TopicMemberTest, AMarkInAnIdleTopicIsNotTrustedForAnother) {
+  Start(a_);
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 50; }));
+  feed_.ConnectTo(0);
+  simulation_.RunFor(5s);
+  ASSERT_TRUE(a_.role->Stop().ok());
+  Kill(a_);
+  records_ = {};
+  Start(b_);
+  simulation_.RunUntil([&] { return b_.elected; }, 5s);
+  Settle(b_);
+  simulation_.RunFor(60s);
+  Start(a_);
+  simulation_.RunFor(2s);
+  Kill(b_);
+  simulation_.RunFor(3s);
+  EXPECT_FALSE(a_.elected);
+  Kill(a_);
+}
+
+// Method: the stack rests for longer than the topic keeps records.
+TEST_F(TopicMemberTest, GoesOnWithATopicWhoseRecordsAreTooOld) {
+  Start(a_);
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 50; }));
+  feed_.ConnectTo(0);
+  simulation_.RunFor(1s);
+  ASSERT_TRUE(a_.role->Stop().ok());
+  Kill(a_);
+  records_.oldest = static_cast<int64_t>(records_.all.size());
+  Start(a_);
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 100; }));
+  Kill(a_);  // Without a mark, its log begins the topic if it is named.
+  std::filesystem::remove(DirectoryOf(a_) + "/sym.topic");
+  records_.oldest = static_cast<int64_t>(records_.all.size());
+  Start(a_);
+  simulation_.RunFor(3s);
+  EXPECT_FALSE(a_.elected);
+  EXPECT_THAT(ErrorOf(a_), HasSubstr("first_leader"));
+  Start(a_, "a");
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 150; }));
+}
+
+// Method: a record in the middle is taken from the topic.
+TEST_F(TopicMemberTest, AMemberThatLacksRecordsDoesNotLead) {
+  Start(a_);
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 50; }));
+  Kill(a_);
+  const size_t part = records_.all.size() / 2;
+  ASSERT_THAT(records_.all[part], HasSubstr("part"));
+  records_.all[part] = "rubbish";
+  Start(b_);
+  simulation_.RunFor(3s);
+  EXPECT_FALSE(b_.elected);
+  EXPECT_THAT(ErrorOf(b_), HasSubstr("records before it are missing"));
+  Start(b_);
+  simulation_.RunFor(3s);
+  EXPECT_FALSE(b_.elected);
 }
 
 // Method: a member is away while the topic is deleted and begun again, until its mark is within the

@@ -140,6 +140,7 @@ ByteBuffer EncodeRecord(const TopicRecord& record) {
       break;
     case TopicRecord::Kind::kAlive:
     case TopicRecord::Kind::kResign:
+      items.push_back(LongOfRecord(record.instance));
       break;
   }
   return wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(items)));
@@ -202,6 +203,7 @@ absl::StatusOr<TopicRecord> ParseTopicRecord(std::span<const std::byte> bytes) {
       break;
     case TopicRecord::Kind::kAlive:
     case TopicRecord::Kind::kResign:
+      record.instance = static_cast<uint64_t>(items.Long());
       break;
   }
   if (!items.ok()) return wrong();

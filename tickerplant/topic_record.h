@@ -6,8 +6,8 @@
 //   (`claim; after; name; address; instance; shard)              I lead, if this follows `after`
 //   (`part; epoch; date; seq; messages; part; parts; bytes)      a part of a block of the log
 //   (`nextday; epoch; date; seq; after; next; feeds; tables; rows)   the day `next` begins
-//   (`alive; epoch)                                              the leader works
-//   (`resign; epoch)                                             the leader ends
+//   (`alive; epoch; instance)                                    the leader works
+//   (`resign; epoch; instance)                                   the leader ends
 //
 // A block is the message `.u.block` (replication_messages.h). It is cut into parts because brokers
 // limit the size of a record. Each record is a message of kdb+'s IPC.
@@ -44,7 +44,7 @@ struct TopicRecord {
   // A claim has these.
   std::string name = {};
   std::string address = {};
-  uint64_t instance = 0;  // Differs between processes.
+  uint64_t instance = 0;  // Differs between processes. An alive and a resign have it, too.
   ShardId shard = {};
   // In a part: where its block begins. In a next day: where the day before ends. If the topic has
   // none, its date is null, and seq the number of messages that the log of `next` has already: they

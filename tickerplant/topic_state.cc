@@ -85,7 +85,11 @@ TopicState::Effect TopicState::ApplyNextDay(int64_t offset, const TopicRecord& r
 bool TopicState::HasLostTrackAt(const TopicRecord& record) const {
   if (record.kind == TopicRecord::Kind::kClaim || newest_epoch_ == 0) return false;
   if (record.epoch > newest_epoch_) return true;
-  return place_ && epoch_ != 0 && record.epoch == epoch_ && record.place >= *place_;
+  if (!place_ || epoch_ == 0 || record.epoch != epoch_) return false;
+  // Parts that are there already may be repeated.
+  const bool is_part = record.kind == TopicRecord::Kind::kPart;
+  if (is_part && record.place == *place_) return record.part >= parts_seen_;
+  return record.place >= *place_;
 }
 
 bool TopicState::IsRepeated(const TopicRecord& record) const {

@@ -83,6 +83,7 @@ class TopicState {
   // False while the log of the first leader is appended that it had before the topic.
   bool is_whole() const { return place_.has_value() && place_->seq >= least_seq_; }
   uint64_t least_seq() const { return least_seq_; }
+  uint32_t crc() const { return crc_; }  // That of the last record.
   // From where reading may continue with this state.
   Mark mark() const;
 

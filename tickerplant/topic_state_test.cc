@@ -162,8 +162,9 @@ TEST(TopicRecord, IsParsedAsItWasEncoded) {
   part.bytes = bytes;
   TopicRecord day = NextDay(8, {kDay, 5}, kDay + 1, 99);
   day.carried["nyse"]["trade"] = 12;
-  for (TopicRecord record : {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3},
-                             TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
+  for (TopicRecord record :
+       {claim, part, day, TopicRecord{.kind = Kind::kAlive, .epoch = 3, .instance = 5},
+        TopicRecord{.kind = Kind::kResign, .epoch = 3}}) {
     const ByteBuffer encoded = EncodeTopicRecord(record);
     const absl::StatusOr<TopicRecord> parsed = ParseTopicRecord(encoded);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
