@@ -15,8 +15,9 @@ namespace {
 
 constexpr size_t kQueueBytesMax = size_t{32} << 20;  // The thread waits while more is queued.
 constexpr int kTopicCallMs = 5000;
+constexpr int kReadCallMs = 1000;
 constexpr int kTopicPollMs = 50;
-constexpr auto kTopicPause = std::chrono::milliseconds(500);
+constexpr auto kTopicPause = std::chrono::milliseconds(200);
 constexpr size_t kRecordsOfTurn = 512;
 constexpr int kReplicationOfThree = 3;
 
@@ -293,9 +294,16 @@ absl::StatusOr<bool> KafkaTopic::FindTopic() {
 
 // kDataLoss: the topic does not have a record at this offset, nor is it the next one.
 absl::Status KafkaTopic::BeginReading(int64_t from) {
+  // Asks for the partition's leader first: the one that the client knows may be lost, and it asks no
+  // other one for minutes.
+  const rd_kafka_metadata_t* metadata = nullptr;
+  rd_kafka_resp_err_t code =
+      rd_kafka_metadata(consumer_.get(), /*all_topics=*/1, nullptr, &metadata, kReadCallMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
+  rd_kafka_metadata_destroy(metadata);
   int64_t low = 0, high = 0;
-  const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-      consumer_.get(), options_.topic.c_str(), 0, &low, &high, kTopicCallMs);
+  code = rd_kafka_query_watermark_offsets(consumer_.get(), options_.topic.c_str(), 0, &low, &high,
+                                          kReadCallMs);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: offsets");
   {
     const std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kafka_broker, kdb_ipc, stack  # noqa: E402
@@ -145,6 +146,9 @@ class OneBrokerTest(LogTest):
         self.broker.kill()
         stack.wait_until(lambda: "the topic has taken nothing" in str(self.replica(running, first)["error"]), 30,
                          "the leader's error")
+        page = urllib.request.urlopen(f"http://127.0.0.1:{running.port(first)}/metrics", timeout=10).read().decode()
+        self.assertIn("\ntickstack_tickerplant_replication_enough 0", page)
+        self.assertRegex(page, r"\ntickstack_tickerplant_replication_silent_seconds [1-9]")
         accepted = feed.accepted
         time.sleep(1)
         self.assertLessEqual(feed.accepted, accepted + 2)
