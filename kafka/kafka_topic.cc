@@ -15,9 +15,8 @@ namespace {
 
 constexpr size_t kQueueBytesMax = size_t{32} << 20;  // The thread waits while more is queued.
 constexpr int kTopicCallMs = 5000;
-constexpr int kReadCallMs = 1000;
 constexpr int kTopicPollMs = 50;
-constexpr auto kTopicPause = std::chrono::milliseconds(200);
+constexpr auto kTopicPause = std::chrono::milliseconds(500);
 constexpr size_t kRecordsOfTurn = 512;
 constexpr int kReplicationOfThree = 3;
 
@@ -224,22 +223,7 @@ void KafkaTopic::Run() {
         assigned = reading;
         continue;
       }
-      const absl::Status begun = BeginReading(*from);
-      if (absl::IsDataLoss(begun)) {
-        rd_kafka_assign(consumer_.get(), nullptr);
-        assigned = reading;
-        {
-          const std::lock_guard lock(mutex_);
-          if (reading_ == reading) read_error_ = begun;
-        }
-        Post([this] { events_.readable(); });
-        continue;
-      }
-      if (!begun.ok()) {
-        Report(begun);
-        if (!Pause(kTopicPause)) return;
-        continue;
-      }
+      BeginReading(*from);
       assigned = reading;
     }
     ReadSome(assigned);
@@ -292,34 +276,15 @@ absl::StatusOr<bool> KafkaTopic::FindTopic() {
   return false;
 }
 
-// kDataLoss: the topic does not have a record at this offset, nor is it the next one.
-absl::Status KafkaTopic::BeginReading(int64_t from) {
-  // Asks for the partition's leader first: the one that the client knows may be lost, and it asks no
-  // other one for minutes.
-  const rd_kafka_metadata_t* metadata = nullptr;
-  rd_kafka_resp_err_t code =
-      rd_kafka_metadata(consumer_.get(), /*all_topics=*/1, nullptr, &metadata, kReadCallMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
-  rd_kafka_metadata_destroy(metadata);
-  int64_t low = 0, high = 0;
-  code = rd_kafka_query_watermark_offsets(consumer_.get(), options_.topic.c_str(), 0, &low, &high,
-                                          kReadCallMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: offsets");
-  {
-    const std::lock_guard lock(mutex_);
-    oldest_ = low;
-  }
-  if (from == kOldest) from = low;
-  if (from < low || from > high) {
-    return DataLoss("kafka: topic {} has the records {} to {}, and not record {}", options_.topic,
-                    low, high - 1, from);
-  }
+// Nothing is asked here: rd_kafka_query_watermark_offsets may wait for a lost broker for ever.
+void KafkaTopic::BeginReading(int64_t from) {
+  began_at_ = from;
   const KafkaOwned<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(list.get(), options_.topic.c_str(), 0)->offset = from;
+  rd_kafka_topic_partition_list_add(list.get(), options_.topic.c_str(), 0)->offset =
+      from == kOldest ? RD_KAFKA_OFFSET_BEGINNING : from;
   if (const rd_kafka_resp_err_t assigned = rd_kafka_assign(consumer_.get(), list.get())) {
-    return KafkaError(assigned, "kafka: read");
+    Report(KafkaError(assigned, "kafka: read"));
   }
-  return absl::OkStatus();
 }
 
 // Puts what arrives within kTopicPollMs into the queue.
@@ -333,6 +298,13 @@ void KafkaTopic::ReadSome(uint64_t reading) {
     KafkaOwned<rd_kafka_message_t> message(
         rd_kafka_consumer_poll(consumer_.get(), has_some ? 0 : kTopicPollMs));
     if (message == nullptr) break;
+    const bool has_offset = message->err == RD_KAFKA_RESP_ERR_NO_ERROR ||
+                            message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+    if (has_offset && began_at_ == kOldest) {
+      began_at_ = message->offset;
+      const std::lock_guard lock(mutex_);
+      oldest_ = message->offset;
+    }
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       bytes += CostOf(*message);
       at_end = false;
@@ -341,7 +313,9 @@ void KafkaTopic::ReadSome(uint64_t reading) {
       at_end = true;
     } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      lost = DataLoss("{}", Message(KafkaError(message->err, "kafka: records were deleted")));
+      lost = DataLoss("kafka: topic {} does not have the record to read, after {}: {}",
+                      options_.topic, began_at_, rd_kafka_message_errstr(message.get()));
+      rd_kafka_assign(consumer_.get(), nullptr);
       break;
     } else {
       Report(KafkaError(message->err, "kafka: read"));

@@ -55,7 +55,7 @@ class KafkaTopic final : public RecordTopic {
   void AwaitAnswers();
   bool OpenTopic();
   absl::StatusOr<bool> FindTopic();
-  absl::Status BeginReading(int64_t from);
+  void BeginReading(int64_t from);
   void Forget();
   void ReadSome(uint64_t reading);
   void OnAnswer(const rd_kafka_message_t& message);
@@ -83,6 +83,7 @@ class KafkaTopic final : public RecordTopic {
   bool reached_end_ = false;
   bool is_told_ = false;  // `readable` is on its way.
   std::optional<int64_t> oldest_;
+  int64_t began_at_ = 0;  // The thread's: from where it reads, kOldest until that is known.
 
   std::thread answers_;
   std::thread thread_;  // Last.

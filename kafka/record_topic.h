@@ -56,7 +56,7 @@ class RecordTopic {
     ByteBuffer record;
   };
   // Returns the next record; nullopt if there is none now. kDataLoss if the record to read from is
-  // not there any more, or not yet: the message says which records there are.
+  // not there any more, or is not the next one that will be there.
   virtual absl::StatusOr<std::optional<Taken>> Take() = 0;
   // True if all records were taken that the topic had when it was asked last.
   virtual bool at_end() const = 0;

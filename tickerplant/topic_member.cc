@@ -119,8 +119,9 @@ absl::Status TopicMember::Verify(const absl::StatusOr<kafka::RecordTopic::Taken>
   const int64_t next = state_.next_offset();
   is_verified_ = taken.ok() && taken->offset == next - 1 && Crc32c(taken->record) == state_.crc();
   if (is_verified_) return absl::OkStatus();
-  // Kafka has deleted it, and everything before it, because it is old.
-  if (!taken.ok() && topic_->oldest() == next) {
+  // If Kafka has deleted it because it is old, the next one is the oldest that there may be. If
+  // that is not there either, everything is read.
+  if (!taken.ok()) {
     is_verified_ = true;
     topic_->Read(next);
     return absl::OkStatus();
@@ -361,6 +362,10 @@ void TopicMember::Tick() {
     again_ns_ = loop_.clock().MonotonicNs() + kFullPauseNs;
     OnReadable();
     if (ended_ || leads_) return;
+  }
+  if (topic_->at_end() && expects_day_) {
+    if (const absl::Status begun = ReadAll(); !begun.ok()) End(begun);
+    return;
   }
   if (topic_->at_end() && heard_ns_ == 0) heard_ns_ = loop_.clock().MonotonicNs();
   if (!IsClaimDue()) return;
