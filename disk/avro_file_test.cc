@@ -53,7 +53,8 @@ class Bytes {
   template <typename T>
   T Raw() {
     T value{};
-    std::memcpy(&value, Take(sizeof(T)).data(), sizeof(T));
+    const std::string_view bytes = Take(sizeof(T));
+    std::memcpy(&value, bytes.data(), bytes.size());
     return value;
   }
   bool AtEnd() const { return rest_.empty(); }

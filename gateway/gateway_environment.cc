@@ -386,7 +386,7 @@ std::optional<absl::StatusOr<Value>> GatewayEnvironment::AnswerWhole(
   bool only_reads = false;
   if (!IsForOneProcess(request, is_own, only_past, &only_reads)) return std::nullopt;
   counters_.whole.fetch_add(1, std::memory_order_relaxed);
-  const absl::StatusOr<Value> answer =
+  absl::StatusOr<Value> answer =
       askers_.Ask(only_past ? Question{replicas.past.get(), &request, only_reads}
                             : ForLast(*replicas.last, contents.last, request, only_reads, {}),
                   limits);
