@@ -657,7 +657,7 @@ TEST_F(TopicMemberTest, RandomFaults) {
     }
   }
   EXPECT_GT(rows, lives * 100);
-  EXPECT_GT(leaders, lives * 3);
+  EXPECT_GT(leaders, lives * 2);
 }
 
 }  // namespace
