@@ -116,11 +116,11 @@ class TopicMember final : public ClusterRole {
   std::unique_ptr<wire::TplogBlocks> compared_;
   int32_t compared_date_ = kNullInt;
   std::minstd_rand random_;
-  int64_t heard_ns_ = 0;      // MonotonicNs of the leader's last record.
-  int64_t patience_ns_ = 0;   // How long this member waits for the next one.
-  bool has_claimed_ = false;  // The claim has no answer yet.
-  int64_t claimed_after_ = -1;
-  bool may_continue_ = false;  // The leader was this member, in an earlier process.
+  int64_t heard_ns_ = 0;        // MonotonicNs of the leader's last record.
+  int64_t patience_ns_ = 0;     // How long this member waits for the next one.
+  bool has_claimed_ = false;    // The claim has no answer yet.
+  int64_t claimed_after_ = -1;  // The offset that the claim has to follow.
+  bool may_continue_ = false;   // The leader was this member, in an earlier process.
   bool leads_ = false;
   bool is_lost_ = false;  // It leads no longer.
   bool ended_ = false;
