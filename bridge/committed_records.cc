@@ -25,12 +25,15 @@ absl::StatusOr<CommittedRecords> CommittedRecords::Open(const kafka::KafkaOption
                                         {"enable.partition.eof", "true"},
                                         {"auto.offset.reset", "earliest"}}));
   CommittedRecords records(std::move(consumer), std::move(topic));
-  const rd_kafka_resp_err_t code =
-      rd_kafka_query_watermark_offsets(records.consumer_.get(), records.topic_.c_str(), 0,
-                                       &records.begin_, &records.end_, kOffsetsMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return kafka::KafkaError(code, fmt::format("kafka: end of {}", records.topic_));
-  }
+  const auto find = [&](int64_t time_ms) -> absl::StatusOr<int64_t> {
+    const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
+        rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_list_add(list.get(), records.topic_.c_str(), 0)->offset = time_ms;
+    TS_RETURN_IF_ERROR(kafka::FindOffsets(records.consumer_.get(), list.get(), kOffsetsMs));
+    return list->elems[0].offset;
+  };
+  TS_ASSIGN_OR_RETURN(records.begin_, find(kafka::kTimeOfBeginning));
+  TS_ASSIGN_OR_RETURN(records.end_, find(kafka::kTimeOfEnd));
   return records;
 }
 

@@ -208,29 +208,41 @@ absl::Status TopicReader::FindNow(const FindRequest& request, std::vector<TopicP
 }
 
 absl::Status TopicReader::FindStarts(const ReadStart& start, std::vector<TopicPartition>* found) {
-  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> times(
-      rd_kafka_topic_partition_list_new(static_cast<int>(found->size())));
-  for (TopicPartition& one : *found) {
-    int64_t low = 0, high = 0;
-    const rd_kafka_resp_err_t code = rd_kafka_query_watermark_offsets(
-        consumer_.get(), one.topic.c_str(), one.partition, &low, &high, kReadCallMs);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: offsets");
-    one.start = start.kind == ReadStart::Kind::kBeginning ? low
-                : start.kind == ReadStart::Kind::kOffset  ? std::clamp(start.offset, low, high)
-                                                          : high;
-    rd_kafka_topic_partition_list_add(times.get(), one.topic.c_str(), one.partition)->offset =
-        start.time_ms;
+  const auto find = [&](int64_t time_ms) -> absl::StatusOr<std::vector<int64_t>> {
+    const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
+        rd_kafka_topic_partition_list_new(static_cast<int>(found->size())));
+    for (const TopicPartition& one : *found) {
+      rd_kafka_topic_partition_list_add(list.get(), one.topic.c_str(), one.partition)->offset =
+          time_ms;
+    }
+    TS_RETURN_IF_ERROR(kafka::FindOffsets(consumer_.get(), list.get(), kReadCallMs));
+    std::vector<int64_t> offsets;
+    for (size_t i = 0; i < found->size(); ++i) offsets.push_back(list->elems[i].offset);
+    return offsets;
+  };
+  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> low, find(kafka::kTimeOfBeginning));
+  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> high, find(kafka::kTimeOfEnd));
+  std::vector<int64_t> at(found->size(), -1);
+  if (start.kind == ReadStart::Kind::kTime) {
+    TS_ASSIGN_OR_RETURN(at, find(start.time_ms));
   }
-  if (start.kind != ReadStart::Kind::kTime || found->empty()) return absl::OkStatus();
-  const rd_kafka_resp_err_t code =
-      rd_kafka_offsets_for_times(consumer_.get(), times.get(), kReadCallMs);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-    return kafka::KafkaError(code, "kafka: offsets of a time");
   for (size_t i = 0; i < found->size(); ++i) {
-    const rd_kafka_topic_partition_t& at = times->elems[i];
-    if (at.err != RD_KAFKA_RESP_ERR_NO_ERROR)
-      return kafka::KafkaError(at.err, "kafka: offsets of a time");
-    if (at.offset >= 0) (*found)[i].start = at.offset;  // Otherwise the end: no record is as late.
+    int64_t& offset = (*found)[i].start;
+    switch (start.kind) {
+      case ReadStart::Kind::kBeginning:
+        offset = low[i];
+        break;
+      case ReadStart::Kind::kEnd:
+        offset = high[i];
+        break;
+      case ReadStart::Kind::kOffset:
+        offset = std::clamp(start.offset, low[i], std::max(low[i], high[i]));
+        break;
+      // The end if no record is as late.
+      case ReadStart::Kind::kTime:
+        offset = at[i] >= 0 ? at[i] : high[i];
+        break;
+    }
   }
   return absl::OkStatus();
 }

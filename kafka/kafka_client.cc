@@ -143,6 +143,20 @@ absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& 
   return absl::OkStatus();
 }
 
+absl::Status FindOffsets(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
+                         int timeout_ms) {
+  constexpr std::string_view kWhat = "kafka: offsets";
+  if (partitions->cnt == 0) return absl::OkStatus();
+  const rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(client, partitions, timeout_ms);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, kWhat);
+  for (const rd_kafka_topic_partition_t& one :
+       std::span(partitions->elems, static_cast<size_t>(partitions->cnt))) {
+    if (one.err == RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+    return KafkaError(one.err, fmt::format("{} of {} {}", kWhat, one.topic, one.partition));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status KafkaError(rd_kafka_resp_err_t code, std::string_view what) {
   return Unavailable("{}: {}: {}", what, rd_kafka_err2name(code), rd_kafka_err2str(code));
 }

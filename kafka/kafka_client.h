@@ -62,6 +62,17 @@ struct NewKafkaTopic {
 // not answer. Blocks, for at most some 20 s.
 absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& topics);
 
+// Times for FindOffsets that stand for where a partition's records begin, and for its end.
+inline constexpr int64_t kTimeOfBeginning = RD_KAFKA_OFFSET_BEGINNING;
+inline constexpr int64_t kTimeOfEnd = RD_KAFKA_OFFSET_END;
+// Replaces the time of each partition, its `offset` in ms since 1970, by the offset of the first
+// record that was written then or later; -1 if there is none. With `isolation.level` read_committed
+// the end is that of the last transaction that has ended. Blocks, for at most `timeout_ms`:
+// kUnavailable after that. (rd_kafka_query_watermark_offsets of librdkafka 2.0 takes a limit, too,
+// but may wait for a lost broker for ever.)
+absl::Status FindOffsets(rd_kafka_t* client, rd_kafka_topic_partition_list_t* partitions,
+                         int timeout_ms);
+
 // Returns the error as kUnavailable: `what: ERROR_NAME: text`.
 absl::Status KafkaError(rd_kafka_resp_err_t code, std::string_view what);
 absl::Status KafkaError(const rd_kafka_error_t* error, std::string_view what);
