@@ -23,6 +23,7 @@ constexpr int kRoundsMax = 20;    // Subscribes after this many replays, even if
 constexpr auto kSlice = 20ms;     // Duration of a replay step between two turns of the loop.
 constexpr auto kRoomPause = 2ms;  // Pause before a state without room is asked again.
 constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
+constexpr int64_t kReplacedNs = 10 * kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 constexpr std::string_view kPositionText = ".u `i`L";
@@ -50,6 +51,20 @@ std::optional<std::string> LogPathOf(const absl::StatusOr<Value>& answer) {
   if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return std::nullopt;
   const std::string_view path = answer->symbol();
   return std::string(path.substr(path.starts_with(':') ? 1 : 0));
+}
+
+// Returns the leader's number in an answer to `.u.replica[]`; 0 if there is none.
+int64_t EpochOf(const absl::StatusOr<Value>& answer) {
+  const bool has_names = answer.ok() && answer->is_dict() && answer->keys().is(Type::kSymbol) &&
+                         answer->values().is_list() &&
+                         answer->values().count() == answer->keys().count();
+  if (!has_names) return 0;
+  const SymbolVector& names = answer->keys().symbols();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Value& value = answer->values().items()[i];
+    if (names[i] == "epoch" && value.is_atom_of(Type::kLong)) return value.as<int64_t>();
+  }
+  return 0;
 }
 
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
@@ -166,7 +181,7 @@ void Subscriber::OnConnected(Connection& connection) {
   WarnOfLoss();  // The tickerplant was gone, or disconnected this subscriber, and is back.
   LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
   // Calls wait until the connection is started, which happens when this function returns.
-  Later(&Subscriber::AskVersion);
+  Later(&Subscriber::AskEpoch);
 }
 
 void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
@@ -252,6 +267,31 @@ void Subscriber::Later(Next next) {
 }
 
 // ---- position and subscription
+
+void Subscriber::AskEpoch() {
+  if (options_.tickerplant.others.empty()) return AskVersion();
+  Ask(Value::String(fmt::format("{}[]", protocol::kReplica)),
+      [this](const absl::StatusOr<Value>& answer) { FollowEpoch(EpochOf(answer)); });
+}
+
+void Subscriber::FollowEpoch(int64_t epoch) {
+  if (epoch >= epoch_) {
+    replaced_since_ns_.reset();
+  } else {
+    const int64_t now_ns = loop_.clock().MonotonicNs();
+    if (!replaced_since_ns_) replaced_since_ns_ = now_ns;
+    if (now_ns - *replaced_since_ns_ < kReplacedNs) {
+      return Restart(FailedPrecondition(
+          "this tickerplant was replaced: its epoch is {}, expected {} or a later one", epoch,
+          epoch_));
+    }
+    LogWarn("following an earlier leader: no later one has answered for {} s epoch={} was={}",
+            kReplacedNs / kNsPerSecond, epoch, epoch_);
+    replaced_since_ns_.reset();
+  }
+  epoch_ = epoch;
+  AskVersion();
+}
 
 void Subscriber::AskVersion() {
   Ask(Value::Symbol(protocol::kVersionValue), [this](const absl::StatusOr<Value>& answer) {

@@ -98,6 +98,7 @@ class FakeTickerplant : public ServerHandler {
 
   bool numbered = true;
   std::optional<ShardId> shard;         // `.u.shard[]`.
+  int64_t epoch = 0;                    // Of `.u.replica[]`; 0: it has no standbys.
   int64_t version = 0;                  // `.u.protocol`; 0: there is none.
   std::vector<int64_t> cuts;            // `.u.cuts`.
   std::function<void()> on_cuts;        // Right after the next answer to it.
@@ -107,6 +108,7 @@ class FakeTickerplant : public ServerHandler {
   int log_answers_cut = 0;  // Number of next log pieces that are cut in half by a disconnect.
   int connections = 0;
   void ReportPath(std::string path) { reported_path_ = std::move(path); }
+  const std::string& path() const { return path_; }
   const std::filesystem::path& folder() const { return folder_; }
   bool has_subscriber() const { return subscriber_ != nullptr; }
 
@@ -123,6 +125,11 @@ class FakeTickerplant : public ServerHandler {
     const Value i = Value::Long(static_cast<int64_t>(published_));
     const Value path = Value::Symbol(":" + reported_path_);
     if (text == ".u.protocol" && version > 0) return connection.Reply(ticket, Value::Long(version));
+    if (text == ".u.replica[]" && epoch > 0) {
+      return connection.Reply(
+          ticket, Value::Dict(Value::Symbols({"role", "epoch"}),
+                              Value::List({Value::Symbol("leader"), Value::Long(epoch)})));
+    }
     if (text == ".u.shard[]" && shard) return connection.Reply(ticket, AnswerOf(*shard));
     if (text == ".u `i`L") return connection.Reply(ticket, Value::List({i, path}));
     if (text == ".u.L") return connection.Reply(ticket, path);
@@ -501,6 +508,34 @@ TEST_F(SubscriberTest, StreamsTheLogFromTheAddressThatAnswered) {
   Subscribe(false);
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(5);
+}
+
+// A leader that was paused has fewer rows than its successor published, and answers before it knows
+// that it was replaced.
+TEST_F(SubscriberTest, LeavesALeaderThatWasReplaced) {
+  plant_->epoch = 2;
+  plant_->Start();
+  for (int i = 0; i < 3; ++i) plant_->Log("a", 5);
+  plant_->Publish();
+  const Address successor = std::exchange(address_, {});
+  address_.unix_path = successor.unix_path + "_paused";
+  FakeTickerplant paused(loop_, address_);
+  address_.others = {successor};
+  paused.epoch = 1;
+  paused.Log("a", 5);
+  paused.Publish();
+  paused.ReportPath(plant_->path());
+  Subscribe(false);
+  ASSERT_TRUE(UntilLive());
+  paused.Start();
+  plant_->Stop();
+  ASSERT_TRUE(Until([&] { return paused.connections > 1; }));
+  EXPECT_FALSE(paused.has_subscriber());
+  plant_->Start();
+  ASSERT_TRUE(Until([&] { return plant_->has_subscriber(); }));
+  ASSERT_TRUE(UntilLive());
+  EXPECT_EQ(kept_.counters.starts_over.load(), 0u);
+  ExpectRowsOnce(15);
 }
 
 TEST_F(SubscriberTest, AStreamThatIsCutInsideAMessageIsAskedForAgain) {
