@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "base/directory.h"
@@ -33,21 +34,32 @@ absl::StatusOr<std::unique_ptr<StandbyLog>> StandbyLog::Open(StandbyLogOptions o
   const std::string marker = standby->may_lack_rows_path();
   TS_RETURN_IF_ERROR(CreateDirectories(standby->options_.directory));
   TS_ASSIGN_OR_RETURN(const bool is_marked, FileExists(marker));
-  // Before the log is repaired, because after that nothing else shows that it was.
-  if (!is_marked) TS_RETURN_IF_ERROR(File::Create(marker).status());
+  standby->may_lack_rows_ = is_marked;
+  // Before a log is created, because after that nothing shows that it is new.
+  TS_ASSIGN_OR_RETURN(const bool is_new, standby->IsNew());
+  if (is_new) TS_RETURN_IF_ERROR(standby->MarkMayLackRows());
   const absl::Status opened = standby->OpenNewest();
-  // Another process has the log, so it was not repaired.
-  if (absl::IsUnavailable(opened) && !is_marked) std::remove(marker.c_str());
+  // Another process has the log, so it was not created.
+  if (absl::IsUnavailable(opened) && is_new && !is_marked) std::remove(marker.c_str());
   TS_RETURN_IF_ERROR(opened);
   TS_RETURN_IF_ERROR(standby->OpenMark());
   // A place without messages is one where a day was begun, and may be that of an empty day that was
   // dropped.
   const bool ends_early = standby->logged_.seq > 0 && standby->place() < standby->logged_;
-  standby->may_lack_rows_ = is_marked || standby->MayHaveLostRows() || ends_early;
-  if (!standby->may_lack_rows_ && std::remove(marker.c_str()) != 0) {
-    return ErrnoStatus(errno, marker);
-  }
+  const bool is_created = !standby->has_log() || standby->log_->recovery().created;
+  if (ends_early || is_created) TS_RETURN_IF_ERROR(standby->MarkMayLackRows());
   return standby;
+}
+
+// True if there is no log yet, or one that died before it had its header.
+absl::StatusOr<bool> StandbyLog::IsNew() const {
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestDay());
+  if (!newest) return true;
+  std::error_code absent;
+  const uintmax_t bytes = std::filesystem::file_size(LogPath(*newest), absent);
+  if (!absent && bytes >= wire::kTplogHeaderBytes) return false;
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> before, NewestDay(*newest));
+  return !before.has_value();
 }
 
 std::string StandbyLog::may_lack_rows_path() const {
@@ -81,15 +93,18 @@ absl::Status StandbyLog::SetLogged(ReplicaPlace place) {
   return mark_.WriteAt(0, AsBytes(line));
 }
 
-// True if the newest log, as it was opened, may not have everything that was appended to it.
-bool StandbyLog::MayHaveLostRows() const {
-  if (log_ == nullptr) return true;
-  const wire::TplogRecovery& recovery = log_->recovery();
-  // With kBatch, a block is durable before it is acknowledged.
-  const bool may_have_lost_tail =
-      recovery.power_cut && options_.log.fsync != wire::FsyncPolicy::kBatch;
-  return recovery.created || recovery.sync_failed || recovery.messages_damaged > 0 ||
-         may_have_lost_tail;
+// Marks this standby while a log is opened that may not have everything that was appended to it.
+wire::TplogOptions StandbyLog::LogOptions() {
+  wire::TplogOptions options = options_.log;
+  options.repaired = [this](const wire::TplogRecovery& recovery) {
+    // With kBatch, a block is durable before it is acknowledged.
+    const bool may_have_lost_tail =
+        recovery.power_cut && options_.log.fsync != wire::FsyncPolicy::kBatch;
+    const bool may_lack_rows =
+        recovery.sync_failed || recovery.messages_damaged > 0 || may_have_lost_tail;
+    return may_lack_rows ? MarkMayLackRows() : absl::OkStatus();
+  };
+  return options;
 }
 
 std::string StandbyLog::LogPath(int32_t date) const {
@@ -128,7 +143,7 @@ void StandbyLog::CloseLogBefore() {
   const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
   if (state.ok() && !state->open) return;
   absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
-      wire::TplogWriter::Open(path, options_.log);
+      wire::TplogWriter::Open(path, LogOptions());
   if (!log.ok()) {
     LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
     return;
@@ -143,7 +158,7 @@ bool StandbyLog::HasEarlierLog() const {
 }
 
 absl::Status StandbyLog::OpenDay(int32_t date, NameMap<wire::TableRows> carried) {
-  wire::TplogOptions log_options = options_.log;
+  wire::TplogOptions log_options = LogOptions();
   log_options.carried_progress = std::move(carried);
   TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,
                       wire::TplogWriter::Open(LogPath(date), std::move(log_options)));
@@ -258,12 +273,22 @@ absl::Status StandbyLog::NoteLogged(ReplicaPlace place) {
   return absl::OkStatus();
 }
 
+absl::Status StandbyLog::MarkMayLackRows() {
+  if (std::exchange(may_lack_rows_, true)) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(File::Create(may_lack_rows_path()).status());
+  return SyncDirectory(options_.directory);
+}
+
 void StandbyLog::ClearMayLackRows() {
   if (!std::exchange(may_lack_rows_, false)) return;
   const std::string marker = may_lack_rows_path();
-  if (std::remove(marker.c_str()) != 0) {
-    LogWarn("file not removed path={} error=\"{}\"", marker, Message(ErrnoStatus(errno, marker)));
-  }
+  absl::Status removed = absl::OkStatus();
+  if (std::remove(marker.c_str()) != 0) removed = ErrnoStatus(errno, marker);
+  // After a power cut it would be there again. With kBatch, nothing else keeps a member from
+  // leading then; with other policies, the power cut itself does.
+  const bool survives = options_.log.fsync == wire::FsyncPolicy::kBatch;
+  if (removed.ok() && survives) removed = SyncDirectory(options_.directory);
+  if (!removed.ok()) LogWarn("file not removed path={} error=\"{}\"", marker, Message(removed));
 }
 
 absl::Status StandbyLog::DropEmptyDay() {

@@ -115,8 +115,10 @@ class StandbyLog {
   std::string LogPath(int32_t date) const;
   absl::Status OpenMark();
   absl::Status SetLogged(ReplicaPlace place);
-  bool MayHaveLostRows() const;
+  absl::StatusOr<bool> IsNew() const;
+  wire::TplogOptions LogOptions();
   bool HasEarlierLog() const;
+  absl::Status MarkMayLackRows();
   void ClearMayLackRows();
   absl::StatusOr<std::optional<int32_t>> NewestDay(int32_t before = INT32_MAX) const;
   absl::Status OpenNewest();

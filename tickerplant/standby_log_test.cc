@@ -308,6 +308,24 @@ TEST_F(StandbyLogTest, MayLackRowsAfterAPowerCutUnlessEachBlockWasSynced) {
   }
 }
 
+// Goal: a standby that ends while it opens its log, as one that is killed then, may lead after that.
+TEST_F(StandbyLogTest, AnOpeningThatFailsLeavesNoMark) {
+  auto leader = Leader();
+  {
+    auto standby = *Standby();
+    ASSERT_TRUE(standby->Begin(kDay, {}).ok());
+    ASSERT_TRUE(Append(*standby, Log(*leader, "nyse", 1, 1)).ok());
+    ASSERT_TRUE(standby->NoteLogged({kDay, 1}).ok());
+  }
+  const std::string log = Content(PathOf("standby"));
+  std::string damaged = log;
+  damaged.back() ^= 1;
+  Write(PathOf("standby"), damaged);
+  EXPECT_TRUE(absl::IsDataLoss(Standby().status()));
+  Write(PathOf("standby"), log);
+  EXPECT_FALSE((*Standby())->may_lack_rows());
+}
+
 TEST_F(StandbyLogTest, CutsOnlyWhereABlockEnds) {
   auto standby = *Standby();
   ASSERT_TRUE(standby->Begin(kDay, {}).ok());

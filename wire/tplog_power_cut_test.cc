@@ -261,6 +261,25 @@ TEST_F(PowerCutTest, IsNotSeenWhereThereWasNone) {
   EXPECT_EQ(writer->totals().messages, 5u);
 }
 
+TEST_F(PowerCutTest, IsFoundAgainUntilItWasTaken) {
+  std::mt19937_64 rng(1);
+  {
+    const auto writer = OpenWriter(OptionsOf("one"));
+    AppendBlocks(*writer, 3, rng);
+  }
+  TplogOptions options = OptionsOf("two");
+  for (int start = 0; start < 3; ++start) {
+    bool was_cut = false;
+    options.repaired = [&](const TplogRecovery& recovery) {
+      was_cut = recovery.power_cut;
+      return start < 2 ? absl::UnavailableError("no disk") : absl::OkStatus();
+    };
+    EXPECT_EQ(TplogWriter::Open(path_, options).ok(), start == 2);
+    EXPECT_TRUE(was_cut);
+  }
+  EXPECT_FALSE(OpenWriter(OptionsOf("two"))->recovery().power_cut);
+}
+
 TEST_F(PowerCutTest, IsAssumedWhereTheStateIsNotLegible) {
   std::mt19937_64 rng(1);
   auto writer = OpenWriter(OptionsOf("same"));

@@ -337,6 +337,7 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   recover.lock_wait = options.lock_wait;
   recover.boot = options.boot;
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
+  if (options.repaired) TS_RETURN_IF_ERROR(options.repaired(recovered.recovery));
   // The last writer may have died before it synced what it wrote. From here on, that counts as
   // logged: feeds are told so.
   const bool was_open = recovered.state.open;

@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,36 +40,6 @@ enum class FsyncPolicy {
   kNone,      // The kernel decides: a killed process loses nothing, a power cut may.
   kInterval,  // A thread syncs every fsync_interval_ms; appending never waits.
   kBatch,     // Append returns when log and index are durable.
-};
-
-struct TplogOptions {
-  FsyncPolicy fsync = FsyncPolicy::kNone;
-  int fsync_interval_ms = 100;
-  // Bytes of the log's end to keep in the page cache for subscribers that reconnect; the rest is
-  // written out and dropped (base/write_behind.h).
-  uint64_t cache_bytes = uint64_t{256} << 20;
-  // The feed_rows of the previous day's log, with which the counts of a new log begin. Used only if
-  // the log has no messages.
-  NameMap<TableRows> carried_progress;
-  std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
-  // Time to wait for a writer that still has the log, such as one that was just killed.
-  std::chrono::nanoseconds lock_wait{0};
-};
-
-// Messages that one write appends: as a rule, those of one read of one connection.
-struct TplogBlock {
-  // Complete message bodies, back to back in the concatenated segments. They are written in place;
-  // few large segments are cheaper than many small ones.
-  std::span<const std::span<const std::byte>> segments;
-  uint32_t messages = 0;
-  int64_t time_ns = 0;    // Time of arrival, ns since 2000.
-  std::string_view feed;  // The feed that numbered the rows of all messages; empty: none.
-
-  struct Rows {
-    std::string_view table;
-    uint32_t rows;
-  };
-  std::span<const Rows> rows;  // Row counts by table; each table once.
 };
 
 // Where a block is in the log.
@@ -102,6 +73,40 @@ struct TplogRecovery {
   // After a power cut or a failed sync: messages of older blocks that do not match. They are kept.
   uint64_t messages_damaged = 0;
   std::string cut_path;  // File with the bytes that were cut off the log; empty if none.
+};
+
+struct TplogOptions {
+  FsyncPolicy fsync = FsyncPolicy::kNone;
+  int fsync_interval_ms = 100;
+  // Bytes of the log's end to keep in the page cache for subscribers that reconnect; the rest is
+  // written out and dropped (base/write_behind.h).
+  uint64_t cache_bytes = uint64_t{256} << 20;
+  // The feed_rows of the previous day's log, with which the counts of a new log begin. Used only if
+  // the log has no messages.
+  NameMap<TableRows> carried_progress;
+  std::string boot = BootId();  // The current boot of the machine: see tplog_state.h.
+  // Time to wait for a writer that still has the log, such as one that was just killed.
+  std::chrono::nanoseconds lock_wait{0};
+  // Called by Open with what it found and did, before it records that the log is repaired. If the
+  // process dies meanwhile, the next Open finds the power cut or the failed sync again. An error
+  // ends Open.
+  std::function<absl::Status(const TplogRecovery&)> repaired = nullptr;
+};
+
+// Messages that one write appends: as a rule, those of one read of one connection.
+struct TplogBlock {
+  // Complete message bodies, back to back in the concatenated segments. They are written in place;
+  // few large segments are cheaper than many small ones.
+  std::span<const std::span<const std::byte>> segments;
+  uint32_t messages = 0;
+  int64_t time_ns = 0;    // Time of arrival, ns since 2000.
+  std::string_view feed;  // The feed that numbered the rows of all messages; empty: none.
+
+  struct Rows {
+    std::string_view table;
+    uint32_t rows;
+  };
+  std::span<const Rows> rows;  // Row counts by table; each table once.
 };
 
 // Threads: one owner. The threads that sync and write behind belong to the writer.
