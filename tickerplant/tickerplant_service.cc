@@ -210,7 +210,14 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   // Its messages may say that the rows are logged. Messages of later requests stay behind them.
   const bool waits =
       verbs.has_staged() || (!answer.messages.empty() && HasWaitingAnswer(connection));
-  if (waits) {
+  // What a feed sent before must be logged or refused when it is answered: it would take rows that
+  // wait for standbys for refused ones, and give up in the end.
+  const bool is_receipt = replication_ != nullptr && tickerplant_->has_staged() && answer.ticket &&
+                          status.ok() && wire::PeekVerb(message.body) == protocol::kFeed;
+  if (is_receipt) {
+    waiting_.push_back(
+        {connection.id(), tickerplant_->upds_staged(), std::move(answer), verbs.asked_feed()});
+  } else if (waits) {
     waiting_.push_back({connection.id(), tickerplant_->upds_staged(), std::move(answer)});
   } else {
     serve::Send(connection, answer);
@@ -221,6 +228,15 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
     LogWarn("request failed host={} error=\"{}\" withheld={}", connection.peer(), Message(status),
             *withheld);
   }
+}
+
+// Returns the answer to `.u.feed[feed]`: tables, and how many rows of each are logged.
+Value TickerplantService::LoggedRowsOf(std::string_view feed) const {
+  const std::vector<int64_t> rows = tickerplant_->LoggedFeedRows(feed);
+  SymbolVector names;
+  for (const Schema& schema : tickerplant_->schemas()) names.push_back(schema.table);
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
 }
 
 bool TickerplantService::HasWaitingAnswer(const Connection& connection) const {
@@ -253,12 +269,14 @@ void TickerplantService::AnswerWaiting() {
     return waiting.upds <= logged;
   };
   const auto end = std::ranges::find_if_not(waiting_, is_logged);
-  const std::vector<WaitingAnswer> logged(std::make_move_iterator(waiting_.begin()),
-                                          std::make_move_iterator(end));
+  std::vector<WaitingAnswer> logged(std::make_move_iterator(waiting_.begin()),
+                                    std::make_move_iterator(end));
   waiting_.erase(waiting_.begin(), end);
-  for (const WaitingAnswer& waiting : logged) {
+  for (WaitingAnswer& waiting : logged) {
     const auto it = connections_.find(waiting.connection);
-    if (it != connections_.end()) serve::Send(*it->second, waiting.answer);
+    if (it == connections_.end()) continue;
+    if (!waiting.feed.empty()) waiting.answer.value = LoggedRowsOf(waiting.feed);
+    serve::Send(*it->second, waiting.answer);
   }
 }
 

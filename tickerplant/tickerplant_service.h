@@ -101,6 +101,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
     uint64_t connection;
     uint64_t upds;  // Tickerplant::upds_logged from which on it may be sent.
     serve::LoopAnswer answer;
+    std::string feed = {};  // Not empty: its value is how many rows of this feed are logged then.
   };
 
   struct HeldRequest {
@@ -124,6 +125,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   bool HasWaitingAnswer(const wire::Connection& connection) const;
+  Value LoggedRowsOf(std::string_view feed) const;
   void CommitStaged();
   void EndIfLogFailed();
   void Fail(const absl::Status& why);

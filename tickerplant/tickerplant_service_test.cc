@@ -192,6 +192,51 @@ TEST_F(TickerplantServiceTest, LogsNothingMoreOfAPublisherThatWasReplaced) {
             "type: .u.publisher[name] takes a symbol");
 }
 
+// Standbys that acknowledge nothing until they are told to.
+class SlowReplication final : public Replication {
+ public:
+  bool acknowledges = false;
+
+  absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
+  bool HasRoom() const override { return true; }
+  bool IsAcknowledged(ReplicaPlace) const override { return acknowledges; }
+  void OnLogged(ReplicaPlace) override {}
+  void Tick() override {}
+  void OfferNextDay(int32_t, int32_t) override {}
+  bool is_settled() override { return true; }
+  bool has_enough() const override { return true; }
+  bool is_cut_off() const override { return false; }
+  uint64_t epoch() const override { return 1; }
+  size_t in_flight_bytes() const override { return 0; }
+  void AddStats(SymbolVector&, std::vector<Value>&) const override {}
+};
+
+// Goal: a feed is not told that its rows are not logged while they wait for standbys: it would take
+// them for refused ones.
+TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
+  auto replication = std::make_unique<SlowReplication>();
+  SlowReplication* const slow = replication.get();
+  service_->Lead(std::move(replication));
+  Peer peer, other;
+  wire::Connection& feed = Connect(peer);
+  const Value ask = Value::List({Value::String(".u.feed"), Value::Symbol("f")});
+  ASSERT_THAT(Ask(feed, ask)->values().span<int64_t>(), ElementsAre(0, 0));
+  feed.SendAsync(Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(0),
+                              Value::Symbol("quote"), Quotes(3)}));
+  std::vector<int64_t> rows;
+  feed.Call(ask, [&rows](const absl::StatusOr<Value>& answer) {
+    ASSERT_TRUE(answer.ok());
+    for (const int64_t count : answer->values().span<int64_t>()) rows.push_back(count);
+  });
+  simulation_.RunFor(10s);
+  EXPECT_TRUE(rows.empty());
+  EXPECT_THAT(Ask(Connect(other), ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(0, 0));
+  slow->acknowledges = true;
+  service_->OnReplicationProgress();
+  Until([&] { return !rows.empty(); });
+  EXPECT_THAT(rows, ElementsAre(0, 3));
+}
+
 TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

@@ -267,11 +267,8 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   }
   // The answer is an acknowledgement, so it excludes rows that a full disk keeps out of the log.
   service_.CommitStaged();
-  const std::vector<int64_t> rows = plant().LoggedFeedRows(name);
-  SymbolVector names;
-  for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
-  return Value::Dict(Value::Symbols(std::move(names)),
-                     Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+  asked_feed_ = name;
+  return service_.LoggedRowsOf(name);
 }
 
 // Refuses a name of another map of shards, and a source whose rows are logged under another map:
