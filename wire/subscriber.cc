@@ -53,18 +53,21 @@ std::optional<std::string> LogPathOf(const absl::StatusOr<Value>& answer) {
   return std::string(path.substr(path.starts_with(':') ? 1 : 0));
 }
 
-// Returns the leader's number in an answer to `.u.replica[]`; 0 if there is none.
-int64_t EpochOf(const absl::StatusOr<Value>& answer) {
+// Returns the epoch of a leader's answer to `.u.replica[]`; nullopt for any other answer.
+std::optional<int64_t> EpochOf(const absl::StatusOr<Value>& answer) {
   const bool has_names = answer.ok() && answer->is_dict() && answer->keys().is(Type::kSymbol) &&
                          answer->values().is_list() &&
                          answer->values().count() == answer->keys().count();
-  if (!has_names) return 0;
-  const SymbolVector& names = answer->keys().symbols();
-  for (size_t i = 0; i < names.size(); ++i) {
+  if (!has_names) return std::nullopt;
+  std::optional<int64_t> epoch;
+  bool leads = false;
+  for (size_t i = 0; i < answer->keys().count(); ++i) {
+    const std::string_view name = answer->keys().symbols()[i];
     const Value& value = answer->values().items()[i];
-    if (names[i] == "epoch" && value.is_atom_of(Type::kLong)) return value.as<int64_t>();
+    if (name == "role") leads = value == Value::Symbol("leader");
+    if (name == "epoch" && value.is_atom_of(Type::kLong)) epoch = value.as<int64_t>();
   }
-  return 0;
+  return leads ? epoch : std::nullopt;
 }
 
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
@@ -271,14 +274,16 @@ void Subscriber::Later(Next next) {
 void Subscriber::AskEpoch() {
   if (options_.tickerplant.others.empty()) return AskVersion();
   Ask(Value::String(fmt::format("{}[]", protocol::kReplica)),
-      [this](const absl::StatusOr<Value>& answer) { FollowEpoch(EpochOf(answer)); });
+      [this](const absl::StatusOr<Value>& answer) {
+        // A standby refuses the next question. A tickerplant without standbys was not replaced.
+        const std::optional<int64_t> epoch = EpochOf(answer);
+        epoch ? FollowEpoch(*epoch) : AskVersion();
+      });
 }
 
 void Subscriber::FollowEpoch(int64_t epoch) {
-  if (epoch >= epoch_) {
-    replaced_since_ns_.reset();
-  } else {
-    const int64_t now_ns = loop_.clock().MonotonicNs();
+  const int64_t now_ns = loop_.clock().MonotonicNs();
+  if (epoch < epoch_) {
     if (!replaced_since_ns_) replaced_since_ns_ = now_ns;
     if (now_ns - *replaced_since_ns_ < kReplacedNs) {
       return Restart(FailedPrecondition(
@@ -287,8 +292,8 @@ void Subscriber::FollowEpoch(int64_t epoch) {
     }
     LogWarn("following an earlier leader: no later one has answered for {} s epoch={} was={}",
             kReplacedNs / kNsPerSecond, epoch, epoch_);
-    replaced_since_ns_.reset();
   }
+  replaced_since_ns_.reset();
   epoch_ = epoch;
   AskVersion();
 }

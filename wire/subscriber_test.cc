@@ -99,6 +99,7 @@ class FakeTickerplant : public ServerHandler {
   bool numbered = true;
   std::optional<ShardId> shard;         // `.u.shard[]`.
   int64_t epoch = 0;                    // Of `.u.replica[]`; 0: it has no standbys.
+  bool leads = true;                    // False: it answers nothing else.
   int64_t version = 0;                  // `.u.protocol`; 0: there is none.
   std::vector<int64_t> cuts;            // `.u.cuts`.
   std::function<void()> on_cuts;        // Right after the next answer to it.
@@ -126,10 +127,11 @@ class FakeTickerplant : public ServerHandler {
     const Value path = Value::Symbol(":" + reported_path_);
     if (text == ".u.protocol" && version > 0) return connection.Reply(ticket, Value::Long(version));
     if (text == ".u.replica[]" && epoch > 0) {
-      return connection.Reply(
-          ticket, Value::Dict(Value::Symbols({"role", "epoch"}),
-                              Value::List({Value::Symbol("leader"), Value::Long(epoch)})));
+      const Value role = Value::Symbol(leads ? "leader" : "standby");
+      return connection.Reply(ticket, Value::Dict(Value::Symbols({"role", "epoch"}),
+                                                  Value::List({role, Value::Long(epoch)})));
     }
+    if (!leads) return connection.CloseWhenSent(1s);
     if (text == ".u.shard[]" && shard) return connection.Reply(ticket, AnswerOf(*shard));
     if (text == ".u `i`L") return connection.Reply(ticket, Value::List({i, path}));
     if (text == ".u.L") return connection.Reply(ticket, path);
@@ -536,6 +538,25 @@ TEST_F(SubscriberTest, LeavesALeaderThatWasReplaced) {
   ASSERT_TRUE(UntilLive());
   EXPECT_EQ(kept_.counters.starts_over.load(), 0u);
   ExpectRowsOnce(15);
+}
+
+// A standby may know of a leader that a cluster which was begun again does not have.
+TEST_F(SubscriberTest, TakesNoEpochFromAStandby) {
+  plant_->epoch = 1;
+  plant_->Start();
+  plant_->Log("a", 5);
+  plant_->Publish();
+  const Address leader = std::exchange(address_, {});
+  address_.unix_path = leader.unix_path + "_standby";
+  FakeTickerplant standby(loop_, address_);
+  standby.epoch = 7;
+  standby.leads = false;
+  standby.Start();
+  address_.others = {leader};
+  Subscribe(false);
+  ASSERT_TRUE(UntilLive());
+  EXPECT_GT(standby.connections, 0);
+  ExpectRowsOnce(5);
 }
 
 TEST_F(SubscriberTest, AStreamThatIsCutInsideAMessageIsAskedForAgain) {

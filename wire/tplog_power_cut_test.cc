@@ -286,6 +286,9 @@ TEST_F(PowerCutTest, IsAssumedWhereTheStateIsNotLegible) {
   AppendBlocks(*writer, 3, rng);
   writer = nullptr;
   Write(TplogStatePath(path_), "tickstack log state 1\nwriter perhaps\n");
+  TplogOptions dying = OptionsOf("same");
+  dying.repaired = [](const TplogRecovery&) { return absl::UnavailableError("no disk"); };
+  EXPECT_FALSE(TplogWriter::Open(path_, dying).ok());
   writer = OpenWriter(OptionsOf("same"));
   EXPECT_TRUE(writer->recovery().power_cut);
   EXPECT_EQ(writer->totals().messages, 3u);

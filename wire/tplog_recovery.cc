@@ -199,11 +199,14 @@ absl::Status Recovery::ReadState() {
   // Sets the file aside, and treats the log as one that a power cut may have hit.
   const std::string state_path = TplogStatePath(path_);
   TS_ASSIGN_OR_RETURN(const std::string kept, CutPath(state_path, 0));
-  TS_RETURN_IF_ERROR(RenameReplacing(state_path, kept));
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(state_path));
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
+  TS_RETURN_IF_ERROR(CopyBytes(file, 0, bytes, kept));
   LogError("state of the log is not legible, kept as={} error=\"{}\"", kept,
            Message(state.status()));
+  // The next start must know it, too, if this one ends before the log is repaired.
   out_.state.open = true;
-  return absl::OkStatus();
+  return WriteTplogState(path_, out_.state);
 }
 
 // Runs if the machine has rebooted since the last writer wrote, or a sync failed: in both cases,
