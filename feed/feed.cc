@@ -287,7 +287,8 @@ void Feed::CheckReceipt(NameMap<int64_t> logged, int64_t now_ns) {
     refused_ += behind;
     SendAgain(now_ns);
   }
-  refusal_.clear();
+  // A refusal may have overtaken this answer, and be of rows that were sent after the question.
+  if (rows_sent_ == rows_asked_) refusal_.clear();
 }
 
 void Feed::SendAgain(int64_t now_ns) {

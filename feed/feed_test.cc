@@ -30,6 +30,7 @@ class ModelTickerplant : public Link {
   bool numbers = true;      // Knows `.u.feed` and `.u.updn`.
   int64_t refuse_row = -1;  // Row of quote that is refused refuse_times times.
   int refuse_times = 0;
+  int answers_after = 0;  // Calls of Deliver between a question and its answer.
   int64_t gaps = 0;
   size_t unsent_bytes = 0;  // Returned by queued_bytes().
   std::string owner;        // The instance that has the name; if empty, any claim is granted.
@@ -69,12 +70,17 @@ class ModelTickerplant : public Link {
         feed.OnAnswer(Value(), now_ns);
       } else if (message->items()[0].text() == ".u.window") {
         windows.push_back(message->items()[1].as<int64_t>());
+      } else if (message->items()[0].text() == ".u.feed" && answers_after > 0) {
+        late_ = message->items();
+        late_deliveries_ = 0;
       } else if (message->items()[0].text() == ".u.feed") {
         feed.OnAnswer(FeedRows(message->items()), now_ns);
       } else {
         OnUpd(message->items(), feed, now_ns);
       }
     }
+    if (late_.empty() || ++late_deliveries_ < answers_after) return;
+    feed.OnAnswer(FeedRows(std::exchange(late_, {})), now_ns);
   }
 
  private:
@@ -125,6 +131,8 @@ class ModelTickerplant : public Link {
   }
 
   std::deque<ByteBuffer> on_the_way_;
+  std::vector<Value> late_;  // A question that waits for its answer.
+  int late_deliveries_ = 0;  // Calls of Deliver since then.
 };
 
 class FeedTest : public testing::Test {
@@ -429,6 +437,22 @@ TEST_F(FeedTest, RowsThatWereRefusedOnceAreSentAgain) {
   EXPECT_EQ(feed->state(), FeedState::kDone);
   ExpectSameRows(tickerplant_.logged, Expected());
   EXPECT_GT(Stat(*feed, "refused").as<int64_t>(), 0);
+}
+
+// A tickerplant with standbys answers when rows are logged, and refuses others at once. Goal: such a
+// refusal, of the last rows, is not forgotten when the answer comes, which would be noticed only
+// after 2 s without progress.
+TEST_F(FeedTest, ARefusalThatOvertakesAnAnswerIsNotForgotten) {
+  tickerplant_.answers_after = 200;
+  tickerplant_.refuse_row = 995;
+  tickerplant_.refuse_times = 1;
+  const std::unique_ptr<Feed> feed = Make();
+  feed->Start(0);
+  feed->OnConnected(&tickerplant_, 0);
+  Run(*feed);
+  EXPECT_EQ(feed->state(), FeedState::kDone);
+  EXPECT_GT(Stat(*feed, "refused").as<int64_t>(), 0);
+  EXPECT_LT(now_ns_, 3 * kNsPerSecond);
 }
 
 TEST_F(FeedTest, FailsVisiblyWhenARowIsRefusedAgainAndAgain) {

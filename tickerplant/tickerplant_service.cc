@@ -212,11 +212,13 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
       verbs.has_staged() || (!answer.messages.empty() && HasWaitingAnswer(connection));
   // What a feed sent before must be logged or refused when it is answered: it would take rows that
   // wait for standbys for refused ones, and give up in the end.
-  const bool is_receipt = replication_ != nullptr && tickerplant_->has_staged() && answer.ticket &&
-                          status.ok() && wire::PeekVerb(message.body) == protocol::kFeed;
+  const std::string& feed = verbs.asked_feed();
+  const bool is_receipt = replication_ != nullptr && answer.ticket && status.ok() &&
+                          wire::PeekVerb(message.body) == protocol::kFeed &&
+                          tickerplant_->FeedRows(feed) != tickerplant_->LoggedFeedRows(feed);
   if (is_receipt) {
     waiting_.push_back(
-        {connection.id(), tickerplant_->upds_staged(), std::move(answer), verbs.asked_feed()});
+        {connection.id(), tickerplant_->upds_staged(), std::move(answer), feed, verbs.claims()});
   } else if (waits) {
     waiting_.push_back({connection.id(), tickerplant_->upds_staged(), std::move(answer)});
   } else {
@@ -276,6 +278,11 @@ void TickerplantService::AnswerWaiting() {
     const auto it = connections_.find(waiting.connection);
     if (it == connections_.end()) continue;
     if (!waiting.feed.empty()) waiting.answer.value = LoggedRowsOf(waiting.feed);
+    // Another connection may have taken the name over meanwhile.
+    if (waiting.claims) {
+      const absl::Status owns = feed_names_.CheckSender(waiting.feed, waiting.connection);
+      if (!owns.ok()) waiting.answer.value = owns;
+    }
     serve::Send(*it->second, waiting.answer);
   }
 }

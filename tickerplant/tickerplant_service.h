@@ -101,7 +101,9 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
     uint64_t connection;
     uint64_t upds;  // Tickerplant::upds_logged from which on it may be sent.
     serve::LoopAnswer answer;
-    std::string feed = {};  // Not empty: its value is how many rows of this feed are logged then.
+    // Not empty: its value is how many rows of this feed are logged then.
+    std::string feed = {};
+    bool claims = false;  // The request claimed the feed's name.
   };
 
   struct HeldRequest {

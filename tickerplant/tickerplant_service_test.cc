@@ -237,6 +237,34 @@ TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
   EXPECT_THAT(rows, ElementsAre(0, 3));
 }
 
+// Goal: a feed does not learn that it has a name after another one has taken it over.
+TEST_F(TickerplantServiceTest, AClaimThatWaitsIsRefusedIfTheNameIsTakenOver) {
+  auto replication = std::make_unique<SlowReplication>();
+  SlowReplication* const slow = replication.get();
+  service_->Lead(std::move(replication));
+  Peer peer, other;
+  wire::Connection& feed = Connect(peer);
+  const auto claim = [](std::string_view instance, std::string_view how) {
+    return Value::List({Value::String(".u.feed"), Value::Symbol("f"), Value::Symbol(instance),
+                        Value::Symbol(how)});
+  };
+  feed.SendAsync(Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(0),
+                              Value::Symbol("quote"), Quotes(3)}));
+  std::optional<absl::Status> first, second;
+  feed.Call(claim("one", "again"),
+            [&first](const absl::StatusOr<Value>& answer) { first = answer.status(); });
+  simulation_.RunFor(1s);
+  Connect(other).Call(claim("two", "takeover"),
+                      [&second](const absl::StatusOr<Value>& answer) { second = answer.status(); });
+  simulation_.RunFor(1s);
+  EXPECT_FALSE(first || second);
+  slow->acknowledges = true;
+  service_->OnReplicationProgress();
+  Until([&] { return first && second; });
+  EXPECT_THAT(std::string(first->message()), HasSubstr("taken"));
+  EXPECT_TRUE(second->ok()) << *second;
+}
+
 TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

@@ -70,8 +70,8 @@ void TickerplantService::OnReplicationProgress() {
   if (tickerplant_->has_staged()) {
     CommitStaged();
     ServeBehind();
-    AnswerWaiting();
   }
+  AnswerWaiting();  // Also of what something else has logged meanwhile.
   RollWhenAcknowledged();
   if (!serves_) BeginToServe();
   ReleaseHeldForStandbys();

@@ -268,6 +268,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   // The answer is an acknowledgement, so it excludes rows that a full disk keeps out of the log.
   service_.CommitStaged();
   asked_feed_ = name;
+  claims_ = args.size() > 1;
   return service_.LoggedRowsOf(name);
 }
 

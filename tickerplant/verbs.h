@@ -76,8 +76,9 @@ class TickerplantService::Verbs final : public query::Environment {
   const security::Access& access() const { return access_; }
   // True if the request staged rows, which are not logged yet.
   bool has_staged() const { return has_staged_; }
-  // The feed whose rows the request asked for last; empty: it did not ask for any.
+  // The feed whose rows the request asked for last, and whether it claimed the name; empty: none.
   const std::string& asked_feed() const { return asked_feed_; }
+  bool claims() const { return claims_; }
   // The last error of numbered rows; OK if none were refused.
   const absl::Status& refused() const { return refused_; }
 
@@ -135,6 +136,7 @@ class TickerplantService::Verbs final : public query::Environment {
   const security::Access access_;
   bool has_staged_ = false;
   std::string asked_feed_;
+  bool claims_ = false;
   absl::Status refused_;
 };
 
