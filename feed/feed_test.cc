@@ -439,9 +439,9 @@ TEST_F(FeedTest, RowsThatWereRefusedOnceAreSentAgain) {
   EXPECT_GT(Stat(*feed, "refused").as<int64_t>(), 0);
 }
 
-// A tickerplant with standbys answers when rows are logged, and refuses others at once. Goal: such a
-// refusal, of the last rows, is not forgotten when the answer comes, which would be noticed only
-// after 2 s without progress.
+// A tickerplant with standbys answers when rows are logged, and refuses others at once.
+// Goal: such a refusal, of the last rows, is not forgotten when the answer comes. Otherwise, 2 s
+// pass until it is noticed.
 TEST_F(FeedTest, ARefusalThatOvertakesAnAnswerIsNotForgotten) {
   tickerplant_.answers_after = 200;
   tickerplant_.refuse_row = 995;

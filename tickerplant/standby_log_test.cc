@@ -308,7 +308,7 @@ TEST_F(StandbyLogTest, MayLackRowsAfterAPowerCutUnlessEachBlockWasSynced) {
   }
 }
 
-// Goal: a standby that ends while it opens its log, as one that is killed then, may lead after that.
+// Goal: a standby that is killed while it opens its log may lead after that.
 TEST_F(StandbyLogTest, AnOpeningThatFailsLeavesNoMark) {
   auto leader = Leader();
   {

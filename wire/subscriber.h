@@ -144,7 +144,7 @@ class Subscriber : public ClientHandler {
     int64_t since_ns;  // MonotonicNs.
   };
   std::optional<Lost> lost_;
-  int64_t epoch_ = 0;  // Of the last leader that was followed; 0: none had standbys.
+  int64_t epoch_ = 0;  // The last followed leader's; 0: no leader had standbys.
   std::optional<int64_t> replaced_since_ns_;  // Since when only earlier leaders have answered.
   int rounds_ = 0;                            // Number of replays before subscribing.
   bool schemas_known_ = false;  // True if this connection was asked for the schemas of all tables.
