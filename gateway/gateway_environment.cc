@@ -16,9 +16,12 @@
 namespace tickstack::gateway {
 namespace {
 
-// Evaluates a tree if the hdb has all days. It is sent as a text, as clients of kdb+ do.
+// Evaluates a tree if the hdb has all days, before and after that: it may load its database again
+// meanwhile. It is sent as a text, as clients of kdb+ do.
 constexpr std::string_view kIfItHasTheDays =
-    "{[days;tree]$[all days in @[value;`date;0#0Nd];eval tree;'\"no longer here\"]}";
+    "{[days;tree]has:{[days]all days in @[value;`date;0#0Nd]};"
+    "if[not has days;'\"no longer here\"];r:eval tree;"
+    "if[not has days;'\"no longer here\"];r}";
 constexpr std::string_view kNotHere = "no longer here";
 
 bool IsNothing(std::span<const Value> args) {

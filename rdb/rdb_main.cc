@@ -274,6 +274,7 @@ absl::StatusOr<int> Run(RdbMainOptions options) {
   serve::ProcessStatus status(StatusOf(options, rdb, environment, ingest_ns));
   serve::QueryServiceOptions service_options = ServiceOptions(options, rdb.placement());
   service_options.status = &status;
+  service_options.contents = &rdb.counters().starts_over;
   TS_ASSIGN_OR_RETURN(
       const std::unique_ptr<serve::QueryService> service,
       serve::QueryService::Start(service_options, &environment, &environment.queries()));

@@ -160,6 +160,7 @@ void QueryService::OnOpened(wire::Connection& connection) {
   client->form = connection.form();
   client->facts = FactsOf(connection);
   client->access = security::Access(connection);
+  client->contents = Contents();
   client->connection = connection.shared_from_this();
   if (!connection.by_http()) client->names.emplace();
   clients_.emplace(connection.id(), std::move(client));
@@ -234,6 +235,10 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
   QueryClient& client = *request.client;
   if (client.connection == nullptr) return Forget(client, replies.bytes());
   const std::shared_ptr<wire::Connection> connection = client.connection;
+  if (client.contents != Contents()) {
+    Forget(client, replies.bytes());
+    return connection->Close(absl::AbortedError("rows that it may have seen are gone"));
+  }
   --client.waiting;
   client.waiting_bytes -= request.body.size();
   if (client.paused && !released_ && client.waiting <= kWaitingMax / 2 &&
@@ -273,6 +278,12 @@ void QueryService::CountSent(const std::shared_ptr<QueryClient>& client, int64_t
 void QueryService::Forget(QueryClient& client, size_t bytes) {
   client.unread_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   Subtract(counters_.unread_bytes, bytes);
+}
+
+// The evaluation that found fewer rows got them from the thread that changed this before, and this
+// thread has the answer from that evaluation: so it sees the change, too.
+uint64_t QueryService::Contents() const {
+  return options_.contents == nullptr ? 0 : options_.contents->load(std::memory_order_relaxed);
 }
 
 void QueryService::CheckClients() {

@@ -27,6 +27,7 @@
 // thread collects them; the socket thread sends them and then the answer. A client has one request
 // running at a time, so the messages of a request leave after all earlier answers.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -70,6 +71,11 @@ struct QueryServiceOptions {
   // Answers /metrics and the like, on the socket thread; nullptr: there are none. Must outlive the
   // service.
   wire::StatusSource* status = nullptr;
+  // Changes just before rows go that clients may have seen, as when an rdb starts over. A client
+  // that connected before that is disconnected instead of answered: no answer mixes what was before
+  // with what came after, and a client that asked for a whole process asks again. nullptr: rows
+  // never go. Must outlive the service.
+  const std::atomic<uint64_t>* contents = nullptr;
 };
 
 class QueryService : public wire::ServerHandler {
@@ -116,6 +122,7 @@ class QueryService : public wire::ServerHandler {
   void Deliver(const QueryRequest& request, Replies replies);
   void CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns);
   void Forget(QueryClient& client, size_t bytes);
+  uint64_t Contents() const;
   void EndIfAnswered(QueryClient& client);
   void CheckClients();
 

@@ -195,6 +195,33 @@ TEST_F(QueryServiceTest, DamagedRequestsGetAnErrorAndTheConnectionGoesOn) {
   EXPECT_EQ(answers[1]->as<int64_t>(), 2);
 }
 
+TEST_F(QueryServiceTest, DisconnectsWhoSawRowsThatAreGone) {
+  std::atomic<uint64_t> contents{0};
+  QueryServiceOptions options;
+  options.contents = &contents;
+  Start(options);
+  wire::EventLoop loop;
+  std::optional<absl::StatusOr<Value>> answer;
+  Pipeline pipeline([](wire::Connection&) {});
+  wire::ClientOptions once;
+  once.reconnect = false;
+  wire::Client client(loop, address_, once, &pipeline);
+  const auto ask = [&] {
+    answer.reset();
+    client.connection()->Call(Value::String("count trade"),
+                              [&](const absl::StatusOr<Value>& given) { answer = given; });
+    ASSERT_TRUE(loop.RunUntil([&] { return answer.has_value(); }, 20s));
+  };
+  ASSERT_TRUE(loop.RunUntil([&] { return client.connection() != nullptr; }, 20s));
+  ask();
+  EXPECT_TRUE(answer->ok()) << answer->status();
+  contents = 1;
+  ask();
+  EXPECT_TRUE(absl::IsUnavailable(answer->status())) << answer->status();
+  EXPECT_EQ(AskLong("count trade"), 0);
+  service_ = nullptr;  // It uses `contents`.
+}
+
 // Goal: ingesting goes on while queries run, and each query sees whole batches. Method: batches of
 // 100 rows whose prices sum to a multiple of 4950; two clients ask for the sum all the time.
 TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {

@@ -50,6 +50,7 @@ struct QueryClient {
   wire::AnswerForm form{};
   query::ClientFacts facts{};
   security::Access access{};
+  uint64_t contents = 0;  // QueryServiceOptions::contents.
 
   // The names that the client assigned. Used by the thread that evaluates its request. nullopt for
   // clients of HTTP, because several may share a connection.
