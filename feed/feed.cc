@@ -165,6 +165,10 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
   }
   const std::string_view why = Message(answer.status());
   if (why.starts_with(kHeldWord)) return OnHeld(answer.status(), now_ns);
+  if (why.starts_with(kTakenWord)) {
+    taken_over_ = true;
+    return Fail(answer.status());
+  }
   if (why.starts_with(kShardWord) || why.starts_with(kAgainWord)) return Fail(answer.status());
   static LogLimit limit;
   if (limit.Pass(now_ns)) LogError(".u.feed refused error={}", Message(answer.status()));

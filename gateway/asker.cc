@@ -110,11 +110,25 @@ class Asker::Attempt {
     const std::optional<size_t> next = replicas_.Choose(tried_, call_.limits.user);
     if (!next) return false;
     tried_[*next] = true;
-    waiting_.push_back(*next);
-    ++replicas_.at(*next).under_way;
     // A new connection asks whether it has read its log. An rdb may begin again with another one.
     if (IsRefused(replicas_.at(*next).health)) links_[*next]->Stop();
-    links_[*next]->Send(*question_.request, &clients_.emplace_back(*this, *next));
+    SendTo(*next);
+    return true;
+  }
+
+  void SendTo(size_t replica) {
+    waiting_.push_back(replica);
+    ++replicas_.at(replica).under_way;
+    links_[replica]->Send(*question_.request, &clients_.emplace_back(*this, replica));
+  }
+
+  // Asks once more over a new connection if the one that was used ended. The other process may have
+  // ended it before it had this question, for example because it was restarted.
+  bool SendAgain(size_t replica) {
+    const bool may = question_.only_reads && !begun_ && links_[replica]->was_reused();
+    if (!may) return false;
+    links_[replica]->Stop();
+    SendTo(replica);
     return true;
   }
 
@@ -176,10 +190,11 @@ class Asker::Attempt {
     return links_[waiting_.front()]->sent_ns() + replicas_.options().hedge_ns;
   }
 
-  // Takes the answer of waiting_[i], which waits no more.
+  // Takes the answer of waiting_[i], which waits no more, or asks that replica again.
   absl::StatusOr<Value> Take(size_t i) {
-    Link& link = *links_[waiting_[i]];
-    Replica& replica = replicas_.at(waiting_[i]);
+    const size_t at = waiting_[i];
+    Link& link = *links_[at];
+    Replica& replica = replicas_.at(at);
     waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
     --replica.under_way;
     absl::StatusOr<Value> answer = link.TakeAnswer();
@@ -187,6 +202,7 @@ class Asker::Attempt {
       ++replica.answers;
       return answer;
     }
+    if (SendAgain(at)) return answer;
     ++replica.failures;
     was_sent_ |= link.was_sent();
     replica.rests_until_ns = SteadyNs() + replicas_.options().rest_ns;

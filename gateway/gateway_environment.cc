@@ -17,11 +17,12 @@ namespace tickstack::gateway {
 namespace {
 
 // Evaluates a tree if the hdb has all days, before and after that: it may load its database again
-// meanwhile. It is sent as a text, as clients of kdb+ do.
+// meanwhile. It is sent as a text, as clients of kdb+ do. The names are none that a table has, and
+// the result is an argument: a variable would count its bytes twice.
 constexpr std::string_view kIfItHasTheDays =
-    "{[days;tree]has:{[days]all days in @[value;`date;0#0Nd]};"
-    "if[not has days;'\"no longer here\"];r:eval tree;"
-    "if[not has days;'\"no longer here\"];r}";
+    "{[askedDays;askedTree]$[all askedDays in @[value;`date;0#0Nd];"
+    "{[askedDays;answered]$[all askedDays in @[value;`date;0#0Nd];answered;'\"no longer here\"]}"
+    "[askedDays;eval askedTree];'\"no longer here\"]}";
 constexpr std::string_view kNotHere = "no longer here";
 
 bool IsNothing(std::span<const Value> args) {

@@ -18,6 +18,7 @@ void Link::Send(const Value& question, AnswerSink* sink) {
   sink_ = sink;
   sent_ns_ = SteadyNs();
   was_sent_ = false;
+  was_reused_ = client_ != nullptr && is_ready_;
   if (client_ != nullptr) {
     // Otherwise OnConnected sends it.
     if (is_ready_) Call(*client_->connection());

@@ -43,6 +43,8 @@ class Link final : public wire::ClientHandler {
   absl::StatusOr<Value> TakeAnswer();
   // True if the last question reached a connection: the other process may have evaluated it.
   bool was_sent() const { return was_sent_; }
+  // True if the last question was sent over the connection of an earlier one.
+  bool was_reused() const { return was_reused_; }
   int64_t sent_ns() const { return sent_ns_; }  // When Send was called, on the steady clock.
   // Ends the connection, and forgets the question and its answer.
   void Stop();
@@ -67,6 +69,7 @@ class Link final : public wire::ClientHandler {
   std::optional<absl::StatusOr<Value>> answer_;
   int64_t sent_ns_ = 0;
   bool was_sent_ = false;
+  bool was_reused_ = false;
   bool is_ready_ = false;  // The connection may be used.
   bool is_lost_ = false;   // The connection ended: the next question needs another one.
 };

@@ -294,6 +294,22 @@ TEST_F(ReplicasTest, ANewConnectionAsksFirstWhetherItIsReady) {
               testing::MatchesRegex("rdb: no answer: .*: it is not ready; .*: it is not ready"));
 }
 
+// An idle connection may have ended, or be ended by a process that has started over.
+TEST_F(ReplicasTest, AsksAgainIfAConnectionThatWasUsedBeforeEnds) {
+  Make();
+  std::atomic<int> question{0};
+  first_.CallBefore([&] { first_.closes = question++ % 2 == 1; });
+  const std::vector<bool> only_first = {true, false};
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Ask(true, 10s, "", only_first), "1") << i;
+  EXPECT_EQ(replicas_->at(0).failures, 0u);
+  // Not if it may be evaluated twice.
+  question = 0;
+  EXPECT_NE(Ask(/*only_reads=*/false, 10s, "", only_first), "");
+  question = 1;
+  EXPECT_THAT(Ask(/*only_reads=*/false, 10s, "", only_first),
+              testing::StartsWith("rdb: no answer"));
+}
+
 TEST_F(ReplicasTest, ACancelledQuestionEnds) {
   Make();
   first_.hangs = second_.hangs = true;

@@ -169,12 +169,15 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
   const bool reopened = std::exchange(reopened_, false);
   if (reopened) DropUnannounced(schemas);
   bool changed = false;
+  const auto begin_anew = [this, &changed] {
+    if (!std::exchange(changed, true)) counters_.NoteStartOver();
+  };
   for (const Schema& schema : schemas) {
     const auto known = entries_.find(schema.table);
     const bool is_new = known == entries_.end();
     if (!is_new) {
       if (known->second->table->schema() == schema) continue;
-      changed = true;
+      begin_anew();
       LogWarn("schema changed, all tables begin anew table={} was=\"{}\" is=\"{}\" rows={}",
               schema.table, FormatSchema(known->second->table->schema()), FormatSchema(schema),
               known->second->table->rows());
@@ -185,7 +188,7 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
       LogError("no table table={} error=\"{}\"", schema.table, Message(made));
     } else if (is_new && reopened && entries_.find(schema.table)->second->durable) {
       // The log may have earlier rows of a table that was dropped or came from an earlier log.
-      changed = true;
+      begin_anew();
       LogWarn("table is new to reopened tables, all begin anew table={}", schema.table);
     }
   }

@@ -62,6 +62,8 @@ QueryRunnerOptions RunnerOptions(const QueryServiceOptions& options, size_t max_
   return runner;
 }
 
+absl::Status RowsAreGone() { return absl::AbortedError("rows that it may have seen are gone"); }
+
 }  // namespace
 
 QueryService::QueryService(const QueryServiceOptions& options, query::Environment* environment,
@@ -237,7 +239,7 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
   const std::shared_ptr<wire::Connection> connection = client.connection;
   if (client.contents != Contents()) {
     Forget(client, replies.bytes());
-    return connection->Close(absl::AbortedError("rows that it may have seen are gone"));
+    return connection->Close(RowsAreGone());
   }
   --client.waiting;
   client.waiting_bytes -= request.body.size();
@@ -281,9 +283,10 @@ void QueryService::Forget(QueryClient& client, size_t bytes) {
 }
 
 // The evaluation that found fewer rows got them from the thread that changed this before, and this
-// thread has the answer from that evaluation: so it sees the change, too.
+// thread has the answer from that evaluation: so it sees the change, too. A client that connects
+// after the change also sees what was changed before it, such as `caught_up` of an rdb.
 uint64_t QueryService::Contents() const {
-  return options_.contents == nullptr ? 0 : options_.contents->load(std::memory_order_relaxed);
+  return options_.contents == nullptr ? 0 : options_.contents->load(std::memory_order_acquire);
 }
 
 void QueryService::CheckClients() {
@@ -291,6 +294,10 @@ void QueryService::CheckClients() {
   for (const auto& [id, client] : clients_) {
     wire::Connection& connection = *client->connection;
     if (!connection.is_open()) continue;  // OnClosed is about to come.
+    if (client->contents != Contents()) {
+      connection.Close(RowsAreGone());
+      continue;
+    }
     CountSent(client, now_ns);
     if (client->paused && connection.PeerHasClosed()) {
       connection.Close(absl::OkStatus());

@@ -71,9 +71,9 @@ struct QueryServiceOptions {
   // Answers /metrics and the like, on the socket thread; nullptr: there are none. Must outlive the
   // service.
   wire::StatusSource* status = nullptr;
-  // Changes just before rows go that clients may have seen, as when an rdb starts over. A client
-  // that connected before that is disconnected instead of answered: no answer mixes what was before
-  // with what came after, and a client that asked for a whole process asks again. nullptr: rows
+  // Changes (release) just before rows go that clients may have seen, as when an rdb starts over.
+  // Clients that connected before that are disconnected, and get no answer that was evaluated after
+  // it. One that asked whether the process is whole when it connected asks again. nullptr: rows
   // never go. Must outlive the service.
   const std::atomic<uint64_t>* contents = nullptr;
 };

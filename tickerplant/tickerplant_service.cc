@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/logging.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "query/columns/errors.h"
 #include "security/user_rights.h"
@@ -281,7 +282,12 @@ void TickerplantService::AnswerWaiting() {
     // Another connection may have taken the name over meanwhile.
     if (waiting.claims) {
       const absl::Status owns = feed_names_.CheckSender(waiting.feed, waiting.connection);
+      const bool is_free = feed_names_.Find(waiting.feed) == nullptr;
       if (!owns.ok()) waiting.answer.value = owns;
+      if (is_free) {
+        waiting.answer.value = FailedPrecondition(
+            "held: feed {} had another owner meanwhile: claim it again", Printable(waiting.feed));
+      }
     }
     serve::Send(*it->second, waiting.answer);
   }

@@ -34,6 +34,13 @@ struct SubscriptionCounters {
   std::atomic<uint64_t> caught_up{0};
   std::atomic<uint64_t> messages_missing{0};  // Log messages that could not be read.
   std::atomic<uint64_t> starts_over{0};  // Times that the state was emptied to replay another log.
+
+  // The subscriber or the state calls this before the state is emptied. A thread that sees
+  // `starts_over` change (acquire) also sees that it has not caught up.
+  void NoteStartOver() {
+    caught_up.store(0, std::memory_order_relaxed);
+    starts_over.store(starts_over.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 };
 
 enum class LiveOutcome : uint8_t {

@@ -454,9 +454,7 @@ void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_
     if (log_known_ || state_->LeastLogSeq() > 0 || was_live_plain_) {
       LogInfo("starting over log={} seq={} was={} seq_was={}", log.path, log.seq, log_path_,
               state_->LeastLogSeq());
-      Set(state_->subscription().caught_up, 0);
-      Set(state_->subscription().starts_over,
-          state_->subscription().starts_over.load(std::memory_order_relaxed) + 1);
+      state_->subscription().NoteStartOver();
     }
     state_->StartOver();
     file_ = nullptr;

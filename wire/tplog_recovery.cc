@@ -201,7 +201,10 @@ absl::Status Recovery::ReadState() {
   TS_ASSIGN_OR_RETURN(const std::string kept, CutPath(state_path, 0));
   TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(state_path));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
-  TS_RETURN_IF_ERROR(CopyBytes(file, 0, bytes, kept));
+  if (const absl::Status copied = CopyBytes(file, 0, bytes, kept); !copied.ok()) {
+    std::remove(kept.c_str());  // The disk is full: the next start tries again.
+    return copied;
+  }
   LogError("state of the log is not legible, kept as={} error=\"{}\"", kept,
            Message(state.status()));
   // The next start must know it, too, if this one ends before the log is repaired.
