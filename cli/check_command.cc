@@ -19,6 +19,7 @@
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
 #include "security/users_file.h"
+#include "tickerplant/etcd_client.h"
 #include "wire/listen_on.h"
 #include "wire/listener_options.h"
 #include "wire/tls_context.h"
@@ -156,6 +157,9 @@ void AddSecurityProblems(StackConfig& config, std::vector<std::string>& problems
     const wire::ListenerOptions& listener = listed.process->listener();
     if (open) add(listed.process->name(), wire::CheckReach(listener));
     if (listener.tls != wire::TlsUse::kOff) certificate = &listener.tls_files;
+  }
+  if (config.tickerplant) {
+    add("etcd", tickerplant::CheckEtcdFiles(config.tickerplant->replication.etcd_files));
   }
   if (certificate != nullptr) add("tls", wire::TlsServerContext::Load(*certificate).status());
 }

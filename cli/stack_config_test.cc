@@ -87,7 +87,11 @@ TEST(StackConfig, SaysWhatIsWrongWithAChainedTickerplant) {
 TEST(StackConfig, ClientsOfAClusterKnowAllOfItsMembers) {
   StackConfig config = Parsed(R"(
 [replication]
-etcd = ["http://a:2379", "http://b:2379"]
+etcd = ["https://a:2379", "https://b:2379"]
+etcd_ca = "ca.pem"
+etcd_certificate = "own.pem"
+etcd_key = "own.key"
+etcd_credentials = "etcd.credentials"
 cluster = "desk"
 first_leader = "second"
 acknowledge = 1
@@ -106,6 +110,8 @@ tickerplant = "second,elsewhere:5010"
   ASSERT_EQ(config.standbys.size(), 1u);
   const tickerplant::ReplicationOptions& replication = config.standbys[0].replication;
   EXPECT_EQ(replication.etcd.size(), 2u);
+  EXPECT_EQ(replication.etcd_files,
+            (tickerplant::EtcdFiles{"ca.pem", "own.pem", "own.key", "etcd.credentials"}));
   EXPECT_EQ(replication.cluster, "desk");
   EXPECT_EQ(replication.first_leader, "second");
   EXPECT_EQ(replication.acknowledge, 1u);
@@ -165,6 +171,10 @@ TEST(StackConfig, SaysWhatIsWrongWithACluster) {
   EXPECT_THAT(ErrorOf("[tickerplant]\n[[standby]]\n"),
               testing::HasSubstr("needs a section [replication]"));
   EXPECT_THAT(ErrorOf("[replication]\n[tickerplant]\n"), testing::HasSubstr("etcd: expected URLs"));
+  EXPECT_THAT(ErrorOf(cluster + "etcd_key = \"own.key\"\n[tickerplant]\n"),
+              testing::HasSubstr("etcd_key: expected etcd_certificate and etcd_key together"));
+  EXPECT_THAT(ErrorOf(cluster + "etcd_ca = \"ca.pem\"\n[tickerplant]\n"),
+              testing::HasSubstr("expected https://HOST:PORT, found http://a:2379"));
   EXPECT_THAT(ErrorOf(cluster + "lease_ms = 1\n[tickerplant]\n"), testing::HasSubstr("lease_ms"));
   EXPECT_THAT(ErrorOf(cluster + "[tickerplant]\n[[standby]]\nlog_name = \"sym\"\n"),
               testing::HasSubstr("the log sym is another tickerplant's"));

@@ -101,6 +101,26 @@ absl::Status ReadTopicLog(const ConfigTable& table, const StackConfig& config,
   return absl::OkStatus();
 }
 
+// Reads how to reach an etcd with TLS and logins.
+absl::Status ReadEtcdFiles(const ConfigTable& section, const std::vector<std::string>& urls,
+                           tickerplant::EtcdFiles& files) {
+  TS_RETURN_IF_ERROR(section.Read("etcd_ca", &files.ca));
+  TS_RETURN_IF_ERROR(section.Read("etcd_certificate", &files.certificate));
+  TS_RETURN_IF_ERROR(section.Read("etcd_key", &files.key));
+  TS_RETURN_IF_ERROR(section.Read("etcd_credentials", &files.credentials));
+  if (files.certificate.empty() != files.key.empty()) {
+    return section.ErrorAt(files.key.empty() ? "etcd_certificate" : "etcd_key",
+                           "expected etcd_certificate and etcd_key together, found one of them");
+  }
+  if (files.ca.empty() && files.certificate.empty()) return absl::OkStatus();
+  for (const std::string& url : urls) {
+    if (url.starts_with("https://")) continue;
+    return section.ErrorAt(
+        "etcd", fmt::format("with certificates, expected https://HOST:PORT, found {}", url));
+  }
+  return absl::OkStatus();
+}
+
 // Reads `[replication]`, and where the other members of the cluster reach this one.
 absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
                              const StackConfig& config, TickerplantMainOptions& options) {
@@ -123,7 +143,8 @@ absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
                            "etcd or log");
   }
   if (has_topic) {
-    for (const char* const key : {"acknowledge", "standby_timeout_ms", "cluster"}) {
+    for (const char* const key : {"acknowledge", "standby_timeout_ms", "cluster", "etcd_ca",
+                                  "etcd_certificate", "etcd_key", "etcd_credentials"}) {
       if (section.Has(key)) {
         return section.ErrorAt(key, "is of standbys with etcd, and the log is in Kafka");
       }
@@ -135,6 +156,7 @@ absl::Status ReadReplication(const ConfigTable& root, const ConfigTable& table,
       return section.ErrorAt("kafka_replicas", "expected -1, or 1 and more");
     }
   }
+  TS_RETURN_IF_ERROR(ReadEtcdFiles(section, replication.etcd, replication.etcd_files));
   TS_RETURN_IF_ERROR(section.Read("cluster", &replication.cluster));
   TS_RETURN_IF_ERROR(section.Read("first_leader", &replication.first_leader));
   TS_RETURN_IF_ERROR(

@@ -8,7 +8,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "tickerplant/etcd_store.h"
+#include "tickerplant/etcd_messages.h"
 #include "wire/simulation.h"
 
 namespace tickstack::tickerplant {

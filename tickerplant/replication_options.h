@@ -11,10 +11,20 @@
 
 namespace tickstack::tickerplant {
 
+// How to reach an etcd with TLS and logins. Paths of files; empty: none.
+struct EtcdFiles {
+  std::string ca;  // PEM: the certificates that etcd's must be signed by; empty: the system's.
+  std::string certificate;  // PEM: shown to an etcd that asks for one.
+  std::string key;          // PEM: the private key of `certificate`.
+  std::string credentials;  // One line `user:password`, mode 0600.
+  bool operator==(const EtcdFiles&) const = default;
+};
+
 // `[replication]`, and `log` of a tickerplant.
 struct ReplicationOptions {
   std::vector<std::string>
       etcd;  // URLs of etcd's members; empty: no standbys that are sent blocks.
+  EtcdFiles etcd_files;
   kafka::KafkaTopicOptions kafka;  // The log; without a topic: it is in files alone.
   bool is_member() const { return !etcd.empty() || !kafka.topic.empty(); }
   std::string cluster = "stack";  // The entry is the key /tickstack/CLUSTER/leadership.

@@ -206,8 +206,9 @@ absl::StatusOr<Membership> JoinCluster(wire::EventLoop& loop, const TickerplantM
   TS_ASSIGN_OR_RETURN(
       made.store,
       EtcdStore::Open(
-          loop, {replication.etcd, fmt::format("/tickstack/{}/leadership", replication.cluster),
-                 std::chrono::milliseconds(replication.lease_ns / 4'000'000)}));
+          loop,
+          {replication.etcd, fmt::format("/tickstack/{}/leadership", replication.cluster),
+           std::chrono::milliseconds(replication.lease_ns / 4'000'000), replication.etcd_files}));
   TS_ASSIGN_OR_RETURN(
       made.role, ClusterMember::Start(loop, options.name, replication, std::move(log),
                                       made.store.get(), std::move(on_elected), std::move(on_end)));

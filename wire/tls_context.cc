@@ -168,6 +168,10 @@ SslSession TlsServerContext::NewSession() {
 
 // ---- clients
 
+absl::Status CheckTlsClientOptions(const TlsClientOptions& options) {
+  return MakeClientContext(options).status();
+}
+
 absl::Status SetTlsClientOptions(const TlsClientOptions& options) {
   TS_ASSIGN_OR_RETURN(ClientContext context, MakeClientContext(options));
   Clients& clients = TheClients();

@@ -73,6 +73,9 @@ struct TlsClientOptions {
   bool is_set() const { return !ca.empty() || !server_name.empty() || !certificate.empty(); }
 };
 
+// Reads the files. Errors: those of TlsServerContext::Load.
+absl::Status CheckTlsClientOptions(const TlsClientOptions& options);
+
 // Sets how this process connects to addresses with TLS. Call it before threads start; without a
 // call, the defaults apply. Errors: those of TlsServerContext::Load.
 absl::Status SetTlsClientOptions(const TlsClientOptions& options);

@@ -37,6 +37,7 @@ EXCUSED = {
     ("kafka.md", "sasl.password=..."): "needs a broker with TLS and passwords",
     ("shards.md", "tickstack shard of"): "needs a sharded stack; shards_test.py runs the command with one",
     ("shards.md", "tickstack shard plan"): "needs a sharded stack; shards_test.py runs the command with one",
+    ("standby.md", "etcdctl user add"): "needs an etcd; standby_etcd_test.py makes the same user and role",
     ("standby.md", ".u.replica[]"): "needs an etcd; standby_test.py asks with one",
     ("storage.md", "fio --name=read"): "needs fio, and writes 8 GB",
     ("storage.md", "tickstack hdb bench /data"): "writes gigabytes for minutes; storage_bench_test.py runs it small",
@@ -184,8 +185,9 @@ class OperatingPagesTest(unittest.TestCase):
         if "[[column]]" in text:
             return self.check_mapping(text, at)
         self.write_certificates(at.folder / "etc")
-        (at.folder / "etc/stack.credentials").write_text("stack:a secret\n", encoding="ascii")
-        (at.folder / "etc/stack.credentials").chmod(0o600)
+        for name in ("stack", "etcd"):
+            (at.folder / f"etc/{name}.credentials").write_text(f"{name}:a secret\n", encoding="ascii")
+            (at.folder / f"etc/{name}.credentials").chmod(0o600)
         for variant in {text, re.sub(r"(?m)^# (\w+ = )", r"\1", text)}:
             (at.folder / "shown.toml").write_text(config_with(variant), encoding="utf-8")
             code, said = at.run("tickstack check shown.toml")
