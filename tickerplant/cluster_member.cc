@@ -149,7 +149,8 @@ Value ClusterMember::Stats() const {
   add("date", Value::Date(place.date));
   add("messages", Value::Long(static_cast<int64_t>(place.seq)));
   add("store_silent_ms", Value::Long(election_ == nullptr ? 0 : election_->SilentNs() / 1'000'000));
-  add("error", Value::String(standby_->refusal()));
+  const std::string store_error = election_ == nullptr ? "" : election_->StoreError();
+  add("error", Value::String(store_error.empty() ? standby_->refusal() : store_error));
   return Value::Dict(Value::Symbols(std::move(keys)), Value::List(std::move(values)));
 }
 

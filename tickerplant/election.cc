@@ -1,5 +1,6 @@
 #include "tickerplant/election.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -32,6 +33,10 @@ Election::~Election() = default;
 
 int64_t Election::SilentNs() const { return now_ns() - answered_ns_; }
 
+std::string Election::StoreError() const {
+  return SilentNs() > options_.lease_ns ? std::string(Message(error_)) : "";
+}
+
 void Election::Tick() {
   if (is_over_) return;
   if (leads_ && now_ns() >= lease_end_ns_ && !handler_->MayOutlastLease()) {
@@ -55,12 +60,16 @@ void Election::Read() {
 
 void Election::OnRead(const absl::StatusOr<ElectionStore::Record>& record) {
   if (is_over_) return;
+  error_ = record.status();
   if (!record.ok()) {
     static LogLimit limit(10 * kNsPerSecond);
     if (limit.Pass()) LogWarn("election store not read error=\"{}\"", Message(record.status()));
     return;
   }
+  const int64_t half_lease_ns = options_.lease_ns / 2;
+  const bool was_silent = SilentNs() > half_lease_ns;
   answered_ns_ = now_ns();
+  if (was_silent) changed_ns_ = std::max(changed_ns_, answered_ns_ - half_lease_ns);
   See(*record);
   if (is_over_ || leads_ || is_busy_) return;
   const bool is_free = !seen_ || seen_->leader.empty();
@@ -159,6 +168,7 @@ void Election::OnWritten(const absl::StatusOr<ElectionStore::Written>& written,
   const absl::Status status = !written.ok()       ? written.status()
                               : written->replaced ? absl::OkStatus()
                                                   : Unavailable("the entry was replaced");
+  error_ = written.status();
   if (written.ok()) answered_ns_ = now_ns();
   if (status.ok()) {
     revision_ = written->now.revision;

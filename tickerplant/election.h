@@ -13,6 +13,10 @@
 // that was replaced learns it from its next write. No clock is compared with another one. A leader
 // counts its lease from before it sent a write, and a follower from after it saw that write.
 //
+// While the store does not answer, no leader can write. So once it answers again, a follower waits
+// for at least half a lease before it replaces the leader. Otherwise each election among etcd's own
+// members, which takes longer than a lease, would also replace the leader of the cluster.
+//
 // Rows do not depend on the lease: a leader logs nothing without its standbys (standbys.h), one of
 // which the next leader is. So a leader whose lease ran out because the store is down continues
 // while its whole in-sync set is connected (MayOutlastLease). It stops otherwise: it was cut off,
@@ -77,6 +81,8 @@ class Election final : public InSyncSet {
   const std::optional<Leadership>& seen() const { return seen_; }
   // Time since the store last answered; since the start if it never did.
   int64_t SilentNs() const;
+  // Why the store has not answered for a whole lease; empty: it has.
+  std::string StoreError() const;
 
   // InSyncSet: for the leader. kFailedPrecondition if this member does not lead.
   void Write(const MemberNames& members, std::function<void(absl::Status)> done) override;
@@ -115,6 +121,7 @@ class Election final : public InSyncSet {
   uint64_t revision_ = 0;   // Of seen_.
   int64_t changed_ns_ = 0;  // When seen_ was first seen.
   int64_t answered_ns_;     // When the store last answered.
+  absl::Status error_;      // The outcome of the last request.
   bool is_busy_ = false;    // A request is under way.
 
   bool leads_ = false;
