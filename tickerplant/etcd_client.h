@@ -31,7 +31,7 @@ struct EtcdOptions {
   std::chrono::milliseconds timeout{150};  // Limit for one request to one member.
   EtcdFiles files = {};
   // Limit for a login at one member. etcd compares the password with a slow hash.
-  std::chrono::milliseconds login_timeout{1000};
+  std::chrono::milliseconds login_timeout{2000};
 };
 
 // Reads the files. Errors: kInvalidArgument, with the file, if it cannot be used; for the

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs standby_test.py and standby_machines_test.py with a real etcd, Debian's etcd-server, which is fetched by apt into a throw-away folder and not
-# installed: 8 MB (`make test-standby`). TICKSTACK_ETCD=PROGRAM: uses that etcd instead.
+# Runs standby_test.py, standby_etcd_test.py and standby_machines_test.py with a real etcd, Debian's etcd-server, which
+# is fetched by apt into a throw-away folder and not installed: 8 MB (`make test-standby`).
+# TICKSTACK_ETCD=PROGRAM: uses that etcd instead.
 # TICKSTACK_REQUIRE_ETCD=1: a machine without it fails instead of being skipped.
 #
 #   run_standby_test.sh --program build/release/cli/tickstack [TEST...]
@@ -24,6 +25,6 @@ if [[ -z ${TICKSTACK_ETCD:-} ]]; then
   fi
 fi
 export TICKSTACK_ETCD
-for test in standby_test standby_machines_test; do
+for test in standby_test standby_etcd_test standby_machines_test; do
   python3 "tests/e2e/$test.py" "$@"
 done

@@ -6,6 +6,7 @@ TICKSTACK_ETCD is the etcd program; run_standby_test.sh finds one. TICKSTACK_KIL
 random test kills or stops, TICKSTACK_SEED its seed, which it prints.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -20,34 +21,12 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
-from tests.support.standby_cluster import ETCD, Etcd, Feed, are_equal, numbers_of  # noqa: E402
+from tests.support.standby_cluster import (  # noqa: E402
+    DATE, ETCD, MEMBERS, STACK, Etcd, StandbyStackTest, are_equal, numbers_of)
 
 KILLS = int(os.environ.get("TICKSTACK_KILLS", "10"))
 SEED = int(os.environ.get("TICKSTACK_SEED", str(random.randrange(1 << 31))))
-DATE, NEXT = "2020.03.09", "2020.03.10"
-MEMBERS = ("tickerplant", "second", "third")
-
-STACK = """
-[replication]
-etcd = ["{etcd}"]
-cluster = "{cluster}"
-first_leader = "tickerplant"
-acknowledge = {acknowledge}
-[tickerplant]
-batch_ms = 5
-{advertise[0]}
-[[standby]]
-name = "second"
-port = 5031
-batch_ms = 5
-{advertise[1]}
-[[standby]]
-name = "third"
-port = 5032
-batch_ms = 5
-{advertise[2]}
-{more}
-"""
+NEXT = "2020.03.10"
 
 
 class Link:
@@ -114,9 +93,7 @@ class Link:
 
 
 @unittest.skipUnless(ETCD, "no etcd: run_standby_test.sh finds one")
-class StandbyTest(stack.StackTest):
-    TABLES = '[tables]\ntrade = "time n, sym s, price f, size j"\n'
-
+class StandbyTest(StandbyStackTest):
     @classmethod
     def setUpClass(cls):
         cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-etcd-"))
@@ -126,58 +103,6 @@ class StandbyTest(stack.StackTest):
     def tearDownClass(cls):
         cls.etcd.stop()
         shutil.rmtree(cls.shared, ignore_errors=True)
-
-    def start(self, acknowledge=1, more="", links=None):
-        """`links`: a Link for each member, between it and the others."""
-        advertise = [f'advertise = "{links[member].address}"' if links else "" for member in MEMBERS]
-        config = self.TABLES + STACK.format(etcd=self.etcd.url, cluster=self.id().split(".")[-1],
-                                            acknowledge=acknowledge, more=more, advertise=advertise)
-        return self.start_stack(config, "--date", DATE)
-
-    @staticmethod
-    def replica(running, member):
-        """The member's `.u.replica[]`; an empty one while it does not answer."""
-        try:
-            with kdb_ipc.Connection(running.port(member), timeout=1.0) as connection:
-                return connection.call(".u.replica[]")
-        except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
-            return {"role": "", "epoch": 0}
-
-    def leader(self, running):
-        """The member that leads with the highest epoch, or None."""
-        said = {member: self.replica(running, member) for member in MEMBERS}
-        leaders = [member for member in MEMBERS if said[member]["role"] == "leader" and said[member]["settled"]]
-        return max(leaders, key=lambda member: said[member]["epoch"]) if leaders else None
-
-    def wait_for_leader(self, running, standbys=2):
-        def ready():
-            leader = self.leader(running)
-            return leader is not None and self.replica(running, leader)["in_sync"] == standbys
-        stack.wait_until(ready, 60, "a leader with its standbys")
-        return self.leader(running)
-
-    def start_feed(self, running):
-        feed = Feed(lambda: [("127.0.0.1", running.port(member)) for member in MEMBERS])
-        feed.start()
-        self.addCleanup(feed.stop)
-        stack.wait_until(lambda: feed.accepted > 50 or feed.error, 60, "rows")
-        return feed
-
-    def log_path(self, running, member, date=DATE):
-        name = "sym" if member == "tickerplant" else member
-        return running.data / "tplog" / f"{name}{date}"
-
-    def check_logs(self, running, feed, date=DATE):
-        """All logs have the same bytes, with each accepted row once."""
-        feed.stop()
-        self.assertIsNone(feed.error)
-        self.wait_for_leader(running)
-
-        logs = [self.log_path(running, member, date) for member in MEMBERS]
-        stack.wait_until(lambda: are_equal(logs), 30, "equal logs")
-        numbers = numbers_of(logs[1])
-        self.assertEqual(numbers, list(range(len(numbers))), "a row is missing or there twice")
-        self.assertGreaterEqual(len(numbers), feed.accepted)
 
     def test_a_killed_leader_is_replaced_without_a_loss(self):
         running = self.start()
@@ -382,8 +307,8 @@ class StandbyTest(stack.StackTest):
 
     def test_every_process_of_a_stack_goes_on_with_the_next_leader(self):
         rows = 200_000
-        config = STACK.format(etcd=self.etcd.url, cluster=self.id().split(".")[-1], acknowledge=1, advertise=[""] * 3,
-                              more=f"""
+        config = STACK.format(etcd=json.dumps(self.etcd.urls), keys="", cluster=self.id().split(".")[-1],
+                              acknowledge=1, advertise=[""] * 3, more=f"""
 [[rdb]]
 [aggengine]
 [[chained]]

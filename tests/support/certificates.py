@@ -20,16 +20,16 @@ class Certificates:
         if done.returncode != 0:
             raise AssertionError(f"openssl {' '.join(arguments)}: {done.stderr}")
 
-    def new_key(self, name):
+    def new_key(self, name, subject=None):
         return ("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
-                "-subj", f"/CN={name}")
+                "-subj", subject or f"/CN={name}")
 
     def issue_root(self, name):
         self.openssl(*self.new_key(name), "-x509", "-days", "2", "-out", f"{name}.pem")
 
-    def issue(self, name, names, ca="ca", days=2):
-        """`days`: how long it is valid from now on; -1: it expired yesterday."""
-        self.openssl(*self.new_key(name), "-out", f"{name}.csr")
+    def issue(self, name, names, ca="ca", days=2, subject=None):
+        """`days`: how long it is valid from now on; -1: it expired yesterday. `subject`: default: a CN, the name."""
+        self.openssl(*self.new_key(name, subject), "-out", f"{name}.csr")
         (self.folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", "-CAcreateserial",
                      "-days", str(days), "-extfile", f"{name}.ext", "-out", f"{name}.pem")
