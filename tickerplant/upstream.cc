@@ -48,8 +48,6 @@ Value ChainRequest(int32_t date, uint64_t from, int64_t bytes) {
                       Value::Long(static_cast<int64_t>(from)), Value::Long(bytes)});
 }
 
-Value LogsRequest() { return Value::List({Value::String(protocol::kLogs), Value()}); }
-
 // Returns the days of an answer to `.u.logs[]`, in ascending order.
 absl::StatusOr<std::vector<int32_t>> DaysOf(const Value& answer) {
   const Value* const dates = answer.is_table() ? answer.FindColumn("date") : nullptr;
@@ -80,6 +78,8 @@ bool HasAtLeast(const NameMap<uint64_t>& rows, const NameMap<uint64_t>& least) {
 }
 
 }  // namespace
+
+Value LogsRequest() { return Value::List({Value::String(protocol::kLogs), Value()}); }
 
 absl::StatusOr<std::unique_ptr<Upstream>> Upstream::Open(wire::EventLoop& loop,
                                                          const UpstreamOptions& options,
@@ -517,6 +517,13 @@ Value Upstream::Stats() const {
   return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
 }
 
+absl::StatusOr<std::optional<int32_t>> DayToFollow(
+    const std::optional<Tickerplant::NewestDay>& newest, const Value& logs) {
+  TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, DaysOf(logs));
+  if (newest) return FirstAfter(days, newest->date);
+  return days.empty() ? std::nullopt : std::optional(days.back());
+}
+
 absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const UpstreamOptions& options,
                                     const Clock* clock) {
   TS_ASSIGN_OR_RETURN(const DayClock day, DayClock::Create("UTC", 0, std::nullopt));
@@ -537,10 +544,7 @@ absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const Upstr
     }
     std::string why(answer.ok() ? "it has no later day" : Message(answer.status()));
     if (answer.ok()) {
-      TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, DaysOf(*answer));
-      const std::optional<int32_t> next = newest         ? FirstAfter(days, newest->date)
-                                          : days.empty() ? std::nullopt
-                                                         : std::optional(days.back());
+      TS_ASSIGN_OR_RETURN(const std::optional<int32_t> next, DayToFollow(newest, *answer));
       if (next) return *next;
     }
     if (limit.Pass()) {

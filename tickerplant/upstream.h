@@ -168,4 +168,10 @@ class Upstream final : public wire::ClientHandler {
 absl::StatusOr<int32_t> DayToFollow(const TickerplantOptions& plant, const UpstreamOptions& options,
                                     const Clock* clock);
 
+// Returns the same for a directory whose newest day, if any, has ended, by the upstream's answer to
+// LogsRequest(); nullopt if the upstream has no later day yet.
+absl::StatusOr<std::optional<int32_t>> DayToFollow(
+    const std::optional<Tickerplant::NewestDay>& newest, const Value& logs);
+Value LogsRequest();
+
 }  // namespace tickstack::tickerplant
