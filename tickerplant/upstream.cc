@@ -135,6 +135,7 @@ absl::Status Upstream::BeginDay() {
   }
   seq_ = marked_seq_ = 0;
   first_crc_.reset();
+  last_crc_.reset();
   cuts_noted_ = cuts_checked_ = 0;
   cuts_.clear();
   log_messages_.reset();
@@ -199,7 +200,7 @@ void Upstream::OnConnected(wire::Connection& connection) {
   LogInfo("upstream connected address={} seq={}", options_.address.ToString(), seq_);
   // Calls wait until the connection is started, which happens when this function returns.
   loop_.Post([this, alive = std::weak_ptr(alive_), turn = turn_] {
-    if (!alive.expired() && turn == turn_ && !stopped_) CheckSchemas(0);
+    if (!alive.expired() && turn == turn_ && !stopped_) AskEpoch();
   });
 }
 
@@ -261,6 +262,14 @@ void Upstream::Refuse(const absl::Status& why) {
   });
 }
 
+void Upstream::AskEpoch() {
+  Ask(wire::EpochRequest(), [this](const absl::StatusOr<Value>& answer) {
+    const absl::Status followed =
+        leader_.Follow(wire::EpochOf(answer), loop_.clock().MonotonicNs());
+    followed.ok() ? CheckSchemas(0) : connection_->Close(followed);
+  });
+}
+
 // Compares the schemas from `table` on, one after another.
 void Upstream::CheckSchemas(size_t table) {
   const std::span<const Schema> schemas = target_->plant().schemas();
@@ -295,8 +304,27 @@ void Upstream::CheckFirstMessage() {
           "copy the day again",
           FormatDate(target_->plant().date()), target_->plant().log().path()));
     }
-    Read();
+    CheckLastMessage();
   });
+}
+
+// Makes sure that a cluster's log did not lose messages that were read here, as it does if an
+// operator accepts that.
+void Upstream::CheckLastMessage() {
+  if (!last_crc_ || leader_.epoch() == 0) return Read();
+  Ask(ChainRequest(target_->plant().date(), seq_ - 1, 1),
+      [this](const absl::StatusOr<Value>& answer) {
+        if (!answer.ok()) return OnPiece(answer);
+        const absl::StatusOr<Piece> piece = ParsePiece(*answer);
+        if (!piece.ok()) return Refuse(piece.status());
+        if (piece->messages.empty() || Crc32c(piece->messages) != *last_crc_) {
+          return Refuse(DataLoss(
+              "the upstream's log lost messages, and rows of message {} are logged here: move {} "
+              "away to copy the day again",
+              seq_ - 1, target_->plant().log().path()));
+        }
+        Read();
+      });
 }
 
 // ---- the log
@@ -357,6 +385,7 @@ void Upstream::OnPiece(const absl::StatusOr<Value>& answer) {
 }
 
 absl::Status Upstream::NoteCuts(const std::vector<uint64_t>& cuts) {
+  if (leader_.epoch() > 0) return absl::OkStatus();
   if (cuts.size() > kCutsMax) {
     return InvalidArgument("{}: {} power cuts, expected at most {}", protocol::kChain, cuts.size(),
                            kCutsMax);
@@ -411,7 +440,8 @@ absl::Status Upstream::TakeMessages(std::span<const std::byte> messages,
         return Annotate(staged, fmt::format("log message {}", seq_));
       }
     }
-    if (seq_ == 0) first_crc_ = Crc32c(message);
+    last_crc_ = Crc32c(message);
+    if (seq_ == 0) first_crc_ = last_crc_;
     ++seq_;
     messages = messages.subspan(*bytes);
     if (!cuts_.empty()) TS_RETURN_IF_ERROR(CheckCuts());

@@ -3,7 +3,8 @@
 // The part of a chained tickerplant that reads its upstream: another tickerplant, whose rows it
 // logs and publishes, each once and in order.
 //
-//   connect -> compare the schemas, and the first message of the log that is being copied
+//   connect -> ask for the leader's epoch, which no later one may have replaced (leader_epoch.h)
+//           -> compare the schemas, and the first message of the log that is being copied
 //           -> `.u.chain[date; from; bytes]`, a piece of the day's log
 //                 messages: stage and log their rows, ask for the next piece
 //                 none:     the day is over: end it here too, and begin the next day's log
@@ -19,6 +20,10 @@
 // What it cannot copy, it refuses with an error that says why, and tries again every kRefusedPause:
 // an upstream without `.u.chain`, other schemas, another log than the one that was begun, or a log
 // that lost messages whose rows are logged here.
+//
+// Each member of a cluster has power cuts of its own, and gets the rows that they took from the
+// others. So the cuts of a leader with standbys say nothing. Whether its log lost messages is known
+// by the last one that was read here.
 //
 // Threads: everything on the loop's thread.
 
@@ -36,6 +41,7 @@
 #include "tickerplant/upstream_rows.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
+#include "wire/leader_epoch.h"
 
 namespace tickstack::tickerplant {
 
@@ -106,8 +112,10 @@ class Upstream final : public wire::ClientHandler {
   void WriteMark();
 
   void Ask(const Value& request, Answered done);
+  void AskEpoch();
   void CheckSchemas(size_t table);
   void CheckFirstMessage();
+  void CheckLastMessage();
   void Read();
   static absl::StatusOr<Piece> ParsePiece(const Value& answer);
   void OnPiece(const absl::StatusOr<Value>& answer);
@@ -134,6 +142,7 @@ class Upstream final : public wire::ClientHandler {
   uint64_t turn_ = 0;
   bool is_ending_day_ = false;
   wire::Connection* connection_ = nullptr;
+  wire::LeaderEpoch leader_;
   bool stopped_ = false;
 
   // The day that is being copied.
@@ -141,6 +150,7 @@ class Upstream final : public wire::ClientHandler {
   UpstreamRows rows_;
   uint64_t seq_ = 0;                   // The upstream's next message.
   std::optional<uint32_t> first_crc_;  // CRC of the upstream's first message.
+  std::optional<uint32_t> last_crc_;   // CRC of message seq_ - 1, if it was read since the start.
   uint64_t cuts_noted_ = 0;            // Number of the log's power cuts that have been seen.
   uint64_t cuts_checked_ = 0;          // Those before the first one that is in cuts_.
   std::vector<Cut> cuts_;              // Cuts to check when their message is reached.

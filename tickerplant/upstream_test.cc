@@ -35,6 +35,27 @@ class Peer : public wire::ClientHandler {
   std::vector<Value> messages;
 };
 
+// The replication of a leader whose standbys have everything at once.
+class FullyReplicated final : public Replication {
+ public:
+  explicit FullyReplicated(uint64_t epoch) : epoch_(epoch) {}
+  absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
+  bool HasRoom() const override { return true; }
+  bool IsAcknowledged(ReplicaPlace) const override { return true; }
+  void OnLogged(ReplicaPlace) override {}
+  void Tick() override {}
+  void OfferNextDay(int32_t, int32_t) override {}
+  bool is_settled() override { return true; }
+  bool has_enough() const override { return true; }
+  bool is_cut_off() const override { return false; }
+  uint64_t epoch() const override { return epoch_; }
+  size_t in_flight_bytes() const override { return 0; }
+  void AddStats(SymbolVector&, std::vector<Value>&) const override {}
+
+ private:
+  const uint64_t epoch_;
+};
+
 // A tickerplant that can be started again.
 class Plant {
  public:
@@ -43,6 +64,13 @@ class Plant {
   // With an address, it copies the tickerplant there.
   absl::Status Start(int32_t date, std::optional<uint16_t> upstream = std::nullopt,
                      std::vector<std::string> symbols = {}) {
+    if (!upstream) return StartWith(date, std::nullopt);
+    UpstreamOptions options;
+    options.address = {"127.0.0.1", *upstream, ""};
+    options.symbols = std::move(symbols);
+    return StartWith(date, options);
+  }
+  absl::Status StartWith(int32_t date, const std::optional<UpstreamOptions>& upstream) {
     TickerplantOptions options;
     options.schemas = schemas;
     options.log_directory = directory_;
@@ -56,8 +84,8 @@ class Plant {
     TS_ASSIGN_OR_RETURN(server_,
                         wire::Server::Listen(loop_, {"127.0.0.1", port_, ""}, {}, service_.get()));
     port_ = server_->port();
-    if (!upstream) return absl::OkStatus();
-    return service_->Follow({.address = {"127.0.0.1", *upstream, ""}, .symbols = symbols});
+    if (epoch > 0) service_->Lead(std::make_unique<FullyReplicated>(epoch));
+    return upstream ? service_->Follow(*upstream) : absl::OkStatus();
   }
   // Ends as a killed process does: what it has not logged is lost, and it writes no mark.
   void Kill() {
@@ -74,6 +102,7 @@ class Plant {
   Tickerplant& plant() { return service_->plant(); }
   const std::string& directory() const { return directory_; }
 
+  uint64_t epoch = 0;  // Of the leader of a cluster; 0: it has no standbys.
   std::vector<Schema> schemas = {*ParseSchema("trade", "time p, sym s, n j"),
                                  *ParseSchema("quote", "time p, sym s, n j")};
 
@@ -386,6 +415,72 @@ TEST_F(UpstreamTest, ContinuesIfACutLostOnlyRowsThatItLacks) {
   Publish(6);
   ASSERT_TRUE(Until([&] { return HasAll(); })) << Said("error");
   ExpectSameLogs("2020.03.09");
+}
+
+// A member that lost rows in a power cut has them again before it leads.
+TEST_F(UpstreamTest, ContinuesAfterPowerCutsOfMembers) {
+  up_.epoch = 1;
+  StartBoth();
+  Publish(6);
+  ASSERT_TRUE(Until([&] { return HasAll(); }));
+  for (const std::vector<wire::TplogState::Cut>& cuts :
+       {std::vector<wire::TplogState::Cut>{{4, 0}, {5, 0}}, {{0, 0}}, {}}) {
+    up_.Close();
+    ++up_.epoch;
+    wire::TplogState state = *wire::ReadTplogState(up_.directory() + "/sym2020.03.09");
+    state.cuts = cuts;
+    ASSERT_TRUE(wire::WriteTplogState(up_.directory() + "/sym2020.03.09", state).ok());
+    ASSERT_TRUE(up_.Start(kDay).ok());
+    Publish(6);
+    ASSERT_TRUE(Until([&] { return HasAll(); })) << Said("error");
+  }
+  EXPECT_EQ(Said("refusals"), "0");
+  ExpectSameLogs("2020.03.09");
+}
+
+TEST_F(UpstreamTest, RefusesALogOfAClusterThatLostMessages) {
+  up_.epoch = 1;
+  StartBoth();
+  Publish(6);
+  ASSERT_TRUE(Until([&] { return HasAll(); }));
+  up_.Kill();
+  std::filesystem::remove_all(up_.directory());
+  ++up_.epoch;
+  ASSERT_TRUE(up_.Start(kDay).ok());
+  number_ = 0;
+  Publish(4);
+  number_ = 100;
+  Publish(10);
+  ASSERT_TRUE(Until([&] { return Said("state") == "refused"; })) << Said("state");
+  EXPECT_THAT(Said("error"), HasSubstr("lost messages, and rows of message 5 are logged here"));
+  EXPECT_EQ(NumbersIn(chained_, "2020.03.09"), std::vector<int64_t>({0, 1, 2, 3, 4, 5}));
+}
+
+// A leader that was paused has fewer rows than were copied from its successor, and answers before
+// it knows that it was replaced.
+TEST_F(UpstreamTest, LeavesALeaderThatWasReplaced) {
+  Plant paused(loop_, directory_ + "/paused");
+  paused.epoch = 1;
+  up_.epoch = 2;
+  ASSERT_TRUE(paused.Start(kDay).ok());
+  ASSERT_TRUE(up_.Start(kDay).ok());
+  paused.Kill();
+  Publish(6);
+  UpstreamOptions upstream;
+  upstream.address = {"127.0.0.1", paused.port(), ""};
+  upstream.address.others.push_back({"127.0.0.1", up_.port(), ""});
+  ASSERT_TRUE(chained_.StartWith(kDay, upstream).ok());
+  ASSERT_TRUE(Until([&] { return HasAll(); }));
+  ASSERT_TRUE(paused.Start(kDay).ok());
+  up_.Kill();
+  simulation_.RunFor(4s);
+  EXPECT_GT(std::stoi(Said("lost")), 1);  // Connections to the paused one.
+  ASSERT_TRUE(up_.Start(kDay).ok());
+  Publish(6);
+  ASSERT_TRUE(Until([&] { return HasAll(); })) << Said("error");
+  EXPECT_EQ(Said("refusals"), "0");
+  ExpectSameLogs("2020.03.09");
+  chained_.Kill();
 }
 
 TEST_F(UpstreamTest, RefusesAnotherLogOfTheSameDay) {
