@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "tests/simulate/chained_check.h"
 #include "tests/simulate/cluster.h"
 #include "tests/simulate/cluster_trouble.h"
 #include "tests/simulate/oracle.h"
@@ -71,6 +72,7 @@ class ClusterLife {
         options_(DrawClusterOptions(random_, root + "/data")) {
     options_.stack.tickerplant = AddressOfCluster(kMembers);
     options_.stack.reads_log_file = false;
+    chained_options_ = DrawChainedOptions(random_, options_.stack);
     Plan();
   }
   ~ClusterLife() { world_.End(); }
@@ -96,6 +98,8 @@ class ClusterLife {
   }
   void Plan();
   void StartProcesses();
+  void StartChain();
+  void OnPowerCut(const Host& machine);
   Member* Leader();
   bool MayLose(const Process& process);
   bool HasMarker(const Member& member);
@@ -116,6 +120,7 @@ class ClusterLife {
   Random& random_;
   Store store_;
   ClusterOptions options_;
+  ChainedOptions chained_options_;
   std::vector<int64_t> rolls_ns_;  // Wall-clock times.
   int32_t last_day_ = 0;
   int64_t last_rows_ns_ = 0;
@@ -126,6 +131,8 @@ class ClusterLife {
   std::vector<Member> members_;
   Process *feed_a_ = nullptr, *feed_b_ = nullptr;
   std::vector<Process*> recorders_;
+  Process *chained_ = nullptr, *chained_recorder_ = nullptr;
+  std::optional<ChainedCheck> chained_check_;
   std::map<const Process*, int64_t> receipts_;  // Rows that a feed knows to be logged.
   tickerplant::MemberNames in_sync_;            // In the store, when it was last looked at.
   uint64_t revision_ = 0;
@@ -184,18 +191,14 @@ void ClusterLife::StartProcesses() {
         ahead ? "eager recorder" : "recorder", nullptr,
         [this, ahead](Process& process) { return StartRecorder(process, options_.stack, ahead); }));
   }
-  world_.OnPowerCut([this](Host& machine) {
-    const bool keeps_rows = options_.stack.fsync == wire::FsyncPolicy::kBatch;
-    if (keeps_rows && !machine.has_lost_disk) return;
-    for (Member& member : members_) {
-      if (member.process->machine() != &machine) continue;
-      member.may_lack_rows = member.has_lost_ended_rows = true;
-    }
-  });
+  StartChain();
+  world_.OnPowerCut([this](Host& machine) { OnPowerCut(machine); });
   ClusterTroubles::Processes processes;
   for (const Member& member : members_) processes.members.push_back(member.process);
   processes.clients = {feed_a_, feed_b_, &teller};
   processes.clients.insert(processes.clients.end(), recorders_.begin(), recorders_.end());
+  processes.clients.insert(processes.clients.end(), {chained_, chained_recorder_});
+  processes.chained = chained_;
   troubles_.emplace(
       world_, store_, std::move(processes), options_.stack.fsync == wire::FsyncPolicy::kBatch,
       [this] {
@@ -203,6 +206,30 @@ void ClusterLife::StartProcesses() {
         return leader == nullptr ? nullptr : leader->process;
       },
       [this](const Process& process) { return MayLose(process); });
+}
+
+void ClusterLife::StartChain() {
+  Host& machine = world_.AddMachine("machine_chained");
+  chained_ = &world_.Add("chained", &machine, [this](Process& process) {
+    return StartChained(process, chained_options_);
+  });
+  const bool ahead = random_.OneIn(2);
+  chained_recorder_ = &world_.Add("chained recorder", nullptr, [this, ahead](Process& process) {
+    return StartRecorder(process, chained_options_.stack, ahead,
+                         chained_options_.upstream.symbols.empty());
+  });
+  chained_check_.emplace(chained_options_, *chained_, *chained_recorder_, *oracle_);
+}
+
+void ClusterLife::OnPowerCut(const Host& machine) {
+  if (chained_->machine() == &machine) return chained_check_->OnPowerCut();
+  const bool keeps_rows = options_.stack.fsync == wire::FsyncPolicy::kBatch;
+  if (keeps_rows && !machine.has_lost_disk) return;
+  chained_check_->OnLostEndedRows();
+  for (Member& member : members_) {
+    if (member.process->machine() != &machine) continue;
+    member.may_lack_rows = member.has_lost_ended_rows = true;
+  }
 }
 
 // Returns the member that the store says leads, if it does.
@@ -324,6 +351,7 @@ void ClusterLife::Look() {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
     if (recorder->is_incomplete()) oracle_->Fail("a subscriber misses rows");
   }
+  chained_check_->Look();
   const tickerplant::Leadership entry = Entry();
   for (Member& member : members_) {
     const bool has_all = ProgramOf(member) != nullptr &&
@@ -383,7 +411,7 @@ std::string ClusterLife::WhatIsMissing() {
     if (!recorder->is_live()) return "a subscriber is not live";
     if (recorder->log().path != plant.log().path()) return "a subscriber does not know its log";
   }
-  return "";
+  return chained_check_->WhatIsMissing(last_day_, plant.logged_seq());
 }
 
 void ClusterLife::CheckEnd() {
@@ -426,6 +454,7 @@ void ClusterLife::CheckEnd() {
       if (rows) oracle_->CheckSameTables("subscriber at the end of a day", *rows, days[date]);
     }
   }
+  chained_check_->CheckEnd(world_, days, last_day_);
 }
 
 LifeReport ClusterLife::Report() {
@@ -481,6 +510,7 @@ LifeReport LiveAsCluster(uint64_t seed, int days, const std::string& root) {
     std::filesystem::create_directories(
         fmt::format("machine_{}/{}", static_cast<char>('a' + number), root));
   }
+  std::filesystem::create_directories("machine_chained/" + root);
   return ClusterLife(seed, days, root).Run();
 }
 

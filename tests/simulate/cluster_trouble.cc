@@ -32,7 +32,8 @@ ClusterTroubles::ClusterTroubles(World& world, Store& store, Processes processes
             .store = random_.OneIn(2),
             .resets = random_.OneIn(3),
             .holds = random_.OneIn(3),
-            .clients = random_.OneIn(2)};
+            .clients = random_.OneIn(2),
+            .chained = random_.OneIn(2)};
   const auto add = [this](bool has, std::vector<Trouble> troubles) {
     if (has) possible_.insert(possible_.end(), troubles.begin(), troubles.end());
   };
@@ -46,11 +47,13 @@ ClusterTroubles::ClusterTroubles(World& world, Store& store, Processes processes
   add(kinds_.resets, {Trouble::kReset});
   add(kinds_.holds, {Trouble::kHold});
   add(kinds_.clients, {Trouble::kClient});
+  add(kinds_.chained, {Trouble::kChained, Trouble::kChained, Trouble::kChained});
 }
 
 // ---- when
 
 void ClusterTroubles::Plan(int64_t roll_ns, int64_t end_ns) {
+  roll_ns_ = roll_ns;
   if (possible_.empty()) return;
   const int64_t now_ns = world_.MonotonicNs();
   const auto draw = [&] { return random_.Between(now_ns, end_ns); };
@@ -132,6 +135,8 @@ void ClusterTroubles::Begin(Trouble trouble, Process& member) {
       return world_.connections().HoldOne(random_.Next(), world_.MonotonicNs() + DrawLength());
     case Trouble::kClient:
       return TroubleClient();
+    case Trouble::kChained:
+      return TroubleChained();
     case Trouble::kAmbush: {
       const Moment moment = OneOf<Moment>(
           random_,
@@ -237,6 +242,47 @@ void ClusterTroubles::TroubleClient() {
       return world_.CutOff(client, DrawLength());
     default:
       return world_.connections().ResetAllOf(client);
+  }
+}
+
+void ClusterTroubles::TroubleChained() {
+  Process& chained = *processes_.chained;
+  const int64_t length_ns = DrawLength(), until_ns = world_.MonotonicNs() + length_ns;
+  const auto steps = static_cast<int64_t>(random_.Below(1 + (100u >> random_.Below(7))));
+  const Process& member = *OneOf(random_, processes_.members);
+  switch (random_.Below(11)) {
+    case 0:
+      ++deaths_;
+      return world_.Kill(chained);
+    case 1:
+      ++deaths_;
+      return world_.DieIn(chained, {.steps = steps});
+    case 2:
+      return world_.CutPower(*chained.machine());
+    case 3:
+      return world_.DieIn(chained,
+                          {.in = OneOf<Death::In>(random_, {Death::In::kChange, Death::In::kSync}),
+                           .steps = steps,
+                           .is_power_cut = true});
+    case 4:
+      return FillDisk(*chained.machine());
+    case 5:
+      return world_.Stall(chained, length_ns);
+    case 6:  // Down for a while, often over the end of the day.
+      ++deaths_;
+      if (roll_ns_ > world_.MonotonicNs() && random_.OneIn(2)) {
+        return world_.KeepDown(chained, roll_ns_ - world_.MonotonicNs() + length_ns);
+      }
+      return world_.KeepDown(chained, length_ns);
+    case 7:
+      return CutBothWays(chained, member, until_ns);
+    case 8:
+      for (const Process* const each : processes_.members) CutBothWays(chained, *each, until_ns);
+      return;
+    case 9:
+      return world_.connections().Cut(member, chained, until_ns);
+    default:
+      return world_.connections().ResetAllOf(chained);
   }
 }
 

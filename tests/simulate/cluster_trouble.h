@@ -18,7 +18,7 @@ class ClusterTroubles {
   // The kinds of trouble. A life has some of them.
   struct Kinds {
     bool deaths, power_cuts, disk_losses, full_disks, stalls, partitions, store, resets, holds,
-        clients;
+        clients, chained;
   };
   // Moments at which trouble may lie in wait for the member that they are about.
   enum class Moment : uint8_t {
@@ -30,7 +30,8 @@ class ClusterTroubles {
   };
   struct Processes {
     std::vector<Process*> members;
-    std::vector<Process*> clients;
+    std::vector<Process*> clients;  // The chained tickerplant among them.
+    Process* chained = nullptr;
   };
 
   // `leader` returns the member that leads, or nullptr. `may_lose` returns whether a member may
@@ -64,6 +65,7 @@ class ClusterTroubles {
     kReset,
     kHold,
     kClient,
+    kChained,
     kAmbush,
   };
   struct Ambush {
@@ -82,6 +84,7 @@ class ClusterTroubles {
   void CutFromAll(const Process& member, bool with_clients, int64_t until_ns);
   void TroubleStore(Process& member);
   void TroubleClient();
+  void TroubleChained();
 
   World& world_;
   Random& random_;
@@ -93,6 +96,7 @@ class ClusterTroubles {
   Kinds kinds_{};
   std::vector<Trouble> possible_;
   std::vector<Ambush> ambushes_;
+  int64_t roll_ns_ = 0;  // The end of the day (monotonic).
   int64_t deaths_ = 0, disk_losses_ = 0;
   bool is_over_ = false;
 };

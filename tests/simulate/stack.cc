@@ -338,7 +338,7 @@ void Recorder::CheckNumbers(const std::string& table, std::span<const std::strin
     const std::string name = Cell(row, feed);
     const int64_t number = std::stoll(Cell(row, feed + 1));
     const auto [last, is_first] = numbers_.try_emplace({table, name}, number);
-    const bool may_skip = is_first || name == "teller" || is_incomplete();
+    const bool may_skip = is_first || name == "teller" || !all_rows_ || is_incomplete();
     const bool in_order =
         is_first || (may_skip ? number > last->second : number == last->second + 1);
     if (!in_order && problem_.empty()) {
@@ -389,9 +389,10 @@ void Recorder::StartOver() {
 }
 
 absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,
-                                                       const StackOptions& options, bool ahead) {
+                                                       const StackOptions& options, bool ahead,
+                                                       bool all_rows) {
   auto program = std::make_unique<RecorderProgram>();
-  program->recorder = std::make_unique<Recorder>();
+  program->recorder = std::make_unique<Recorder>(all_rows);
   wire::SubscriberOptions subscribe = SubscribeAs(process, options);
   subscribe.ahead = ahead;
   program->subscriber =

@@ -117,6 +117,8 @@ absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
 // Records what a subscriber gets, and checks it.
 class Recorder final : public wire::SubscribedState {
  public:
+  // `all_rows`: false if the tickerplant may leave out rows of a feed.
+  explicit Recorder(bool all_rows = true) : all_rows_(all_rows) {}
   void OnSchemas(std::span<const Schema>) override {}
   wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
   void OnLogged(std::span<const std::byte> body) override;
@@ -139,6 +141,7 @@ class Recorder final : public wire::SubscribedState {
   void Take(std::span<const std::byte> body, bool live, bool* in_order);
   void CheckNumbers(const std::string& table, std::span<const std::string> rows);
 
+  const bool all_rows_;
   TableTexts rows_;
   std::map<int32_t, std::optional<TableTexts>> ended_;
   uint64_t missing_before_ = 0;  // Counter of missing messages when the state was emptied.
@@ -158,6 +161,7 @@ struct RecorderProgram final : Program {
   ~RecorderProgram() override { subscriber = nullptr; }
 };
 absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,
-                                                       const StackOptions& options, bool ahead);
+                                                       const StackOptions& options, bool ahead,
+                                                       bool all_rows = true);
 
 }  // namespace tickstack::simulate

@@ -193,8 +193,17 @@ void World::CallOffCutOffs() {
   for (const std::unique_ptr<Process>& process : processes_) process->cut_off_until_ns_ = 0;
 }
 
+void World::CallOffDownTimes() {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (std::exchange(process->down_until_ns_, 0) > monotonic_ns_) {
+      process->start_ns_ = monotonic_ns_;
+    }
+  }
+}
+
 void World::CallOffTrouble() {
   CallOffDeaths();
+  CallOffDownTimes();
   CallOffCutOffs();
   connections_.CallOffCuts();
   for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
@@ -211,6 +220,12 @@ void World::Stall(Process& process, int64_t ns) { process.stalled_until_ns_ = mo
 void World::CutOff(Process& process, int64_t ns) {
   connections_.ResetAllOf(process);
   process.cut_off_until_ns_ = monotonic_ns_ + ns;
+}
+
+void World::KeepDown(Process& process, int64_t ns) {
+  process.down_until_ns_ = monotonic_ns_ + ns;
+  process.start_ns_ = std::max(process.start_ns_, process.down_until_ns_);
+  Kill(process);
 }
 
 bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
@@ -272,6 +287,7 @@ void World::Bury(Process& process) {
   process.dead_ = process.exits_ = false;
   process.death_ = {};
   process.start_ns_ = monotonic_ns_ + random_.Between(0, random_.OneIn(3) ? 0 : restart_ns_max_);
+  process.start_ns_ = std::max(process.start_ns_, process.down_until_ns_);
 }
 
 void World::BuryTheDead() {

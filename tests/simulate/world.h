@@ -130,6 +130,7 @@ class Process final : public wire::TimeSource {
   bool dead_ = false;  // Killed, and its objects are not destroyed yet.
   bool exits_ = false;
   int64_t start_ns_ = 0;          // When it will start, if it does not run.
+  int64_t down_until_ns_ = 0;     // It does not start before.
   int64_t stalled_until_ns_ = 0;  // It gets no processor time before.
   int64_t cut_off_until_ns_ = 0;  // It cannot connect before.
   Death death_;
@@ -199,8 +200,10 @@ class World final : public Clock {
   // Like DieIn, but counts from the next start: a crash during the recovery from another one.
   void DieAfterNextStart(Process& process, Death death) { process.next_death_ = death; }
   void Stall(Process& process, int64_t ns);
-  void CutOff(Process& process, int64_t ns);  // Resets its connections, and refuses new ones.
+  void CutOff(Process& process, int64_t ns);    // Resets its connections, and refuses new ones.
+  void KeepDown(Process& process, int64_t ns);  // Kills it, and starts it after `ns` or later.
   void CallOffCutOffs();
+  void CallOffDownTimes();
   void CallOffDeaths();  // Calls off the deaths that have not happened yet.
   void CallOffTrouble();
   int64_t power_cuts() const;

@@ -1,0 +1,101 @@
+#include "tests/simulate/chained_check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/status.h"
+
+namespace tickstack::simulate {
+namespace {
+
+// A leader that was replaced ends when it notices that; or a refusal is tried again.
+constexpr int64_t kAsksReplacedNsMax = 10 * kNsPerSecond;
+
+}  // namespace
+
+void ChainedCheck::OnPowerCut() {
+  if (options_.stack.fsync != wire::FsyncPolicy::kBatch) OnLostEndedRows();
+}
+
+void ChainedCheck::Look() {
+  if (const Recorder* const seen = recorder()) {
+    if (!seen->problem().empty()) oracle_.Fail("a chained subscriber: " + seen->problem());
+    if (seen->is_incomplete()) oracle_.Fail("a chained subscriber misses rows");
+  }
+  const ChainedProgram* const copies = program();
+  if (copies == nullptr || copies->service() == nullptr) return;
+  const std::string state = copies->Said("state");
+  if (std::exchange(start_, chained_.starts()) != chained_.starts()) {
+    was_live_ = false;
+    refuses_since_ns_.reset();
+  }
+  was_live_ |= state == "live";
+  if (state != "refused") return refuses_since_ns_.reset();
+  const int64_t now_ns = chained_.world().MonotonicNs();
+  if (!refuses_since_ns_) refuses_since_ns_ = now_ns;
+  // A start does not know which leader was followed before, so it may ask one that was replaced.
+  if (!was_live_ && now_ns - *refuses_since_ns_ < kAsksReplacedNsMax) return;
+  oracle_.Fail("the chained tickerplant refuses to copy: " + copies->Said("error"));
+}
+
+std::string ChainedCheck::WhatIsMissing(int32_t day, uint64_t messages) const {
+  const ChainedProgram* const copies = program();
+  if (copies == nullptr || copies->service() == nullptr) {
+    return "the chained tickerplant does not know its day";
+  }
+  const std::string state = copies->Said("state"), found = copies->Said("messages");
+  const tickerplant::Tickerplant& plant = copies->service()->tickerplant();
+  if (plant.date() != day) return "the chained day is " + FormatDate(plant.date());
+  if (state != "live") {
+    return fmt::format("the chained tickerplant is {}: {}", state, copies->Said("error"));
+  }
+  if (found != std::to_string(messages)) {
+    return fmt::format("the chained tickerplant has read {} messages of {}", found, messages);
+  }
+  const Recorder* const seen = recorder();
+  if (seen == nullptr || !seen->is_live()) return "a chained subscriber is not live";
+  if (seen->log().path != plant.log().path()) return "a chained subscriber does not know its log";
+  return "";
+}
+
+// The rows that were found are the first of all rows of each table.
+void ChainedCheck::CheckBegins(const std::string& where, const TableTexts& found,
+                               const TableTexts& all) {
+  for (const auto& [table, rows] : found) {
+    const auto expected = all.find(table);
+    const bool is_begin = expected != all.end() && rows.size() <= expected->second.size() &&
+                          std::equal(rows.begin(), rows.end(), expected->second.begin());
+    if (!is_begin && !rows.empty()) {
+      oracle_.Fail(
+          fmt::format("{}, {}: {} rows that are not the first ones", where, table, rows.size()));
+    }
+  }
+}
+
+void ChainedCheck::CheckEnd(World& world, const std::map<int32_t, TableTexts>& days,
+                            int32_t last_day) {
+  world.Enter(*chained_.machine());
+  const Recorder& seen = *recorder();
+  for (const auto& [date, rows] : days) {
+    const std::string day = FormatDate(date), path = options_.stack.LogPath(date);
+    const TableTexts expected = options_.Filter(rows);
+    const bool may_lack_rows = date != last_day && may_lack_ended_rows_;
+    TableTexts logged;
+    if (!may_lack_rows || std::filesystem::exists(path)) {
+      const absl::StatusOr<TableTexts> texts = TextsOfLog(path);
+      if (!texts.ok()) return oracle_.Fail("chained log: " + std::string(Message(texts.status())));
+      logged = *texts;
+    }
+    CheckBegins("chained log of " + day, logged, expected);
+    if (!may_lack_rows) oracle_.CheckSameTables("chained log of " + day, logged, expected);
+    if (date == last_day) oracle_.CheckSameTables("chained subscriber", seen.rows(), logged);
+    const auto ended = seen.ended().find(date);
+    if (ended == seen.ended().end() || !ended->second) continue;
+    CheckBegins("chained subscriber at the end of " + day, *ended->second, expected);
+    if (may_lack_rows) continue;
+    oracle_.CheckSameTables("chained subscriber at the end of " + day, *ended->second, logged);
+  }
+}
+
+}  // namespace tickstack::simulate
