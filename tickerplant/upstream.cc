@@ -264,8 +264,7 @@ void Upstream::Refuse(const absl::Status& why) {
 
 void Upstream::AskEpoch() {
   Ask(wire::EpochRequest(), [this](const absl::StatusOr<Value>& answer) {
-    const absl::Status followed =
-        leader_.Follow(wire::EpochOf(answer), loop_.clock().MonotonicNs());
+    const absl::Status followed = leader_.Follow(answer, loop_.clock().MonotonicNs());
     followed.ok() ? CheckSchemas(0) : connection_->Close(followed);
   });
 }
@@ -311,7 +310,7 @@ void Upstream::CheckFirstMessage() {
 // Makes sure that a cluster's log did not lose messages that were read here, as it does if an
 // operator accepts that.
 void Upstream::CheckLastMessage() {
-  if (!last_crc_ || leader_.epoch() == 0) return Read();
+  if (!last_crc_ || !leader_.has_standbys()) return Read();
   Ask(ChainRequest(target_->plant().date(), seq_ - 1, 1),
       [this](const absl::StatusOr<Value>& answer) {
         if (!answer.ok()) return OnPiece(answer);
@@ -385,7 +384,7 @@ void Upstream::OnPiece(const absl::StatusOr<Value>& answer) {
 }
 
 absl::Status Upstream::NoteCuts(const std::vector<uint64_t>& cuts) {
-  if (leader_.epoch() > 0) return absl::OkStatus();
+  if (leader_.has_standbys()) return absl::OkStatus();
   if (cuts.size() > kCutsMax) {
     return InvalidArgument("{}: {} power cuts, expected at most {}", protocol::kChain, cuts.size(),
                            kCutsMax);

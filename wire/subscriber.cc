@@ -23,7 +23,6 @@ constexpr int kRoundsMax = 20;    // Subscribes after this many replays, even if
 constexpr auto kSlice = 20ms;     // Duration of a replay step between two turns of the loop.
 constexpr auto kRoomPause = 2ms;  // Pause before a state without room is asked again.
 constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
-constexpr int64_t kReplacedNs = 10 * kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 constexpr std::string_view kPositionText = ".u `i`L";
@@ -51,23 +50,6 @@ std::optional<std::string> LogPathOf(const absl::StatusOr<Value>& answer) {
   if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return std::nullopt;
   const std::string_view path = answer->symbol();
   return std::string(path.substr(path.starts_with(':') ? 1 : 0));
-}
-
-// Returns the epoch of a leader's answer to `.u.replica[]`; nullopt for any other answer.
-std::optional<int64_t> EpochOf(const absl::StatusOr<Value>& answer) {
-  const bool has_names = answer.ok() && answer->is_dict() && answer->keys().is(Type::kSymbol) &&
-                         answer->values().is_list() &&
-                         answer->values().count() == answer->keys().count();
-  if (!has_names) return std::nullopt;
-  std::optional<int64_t> epoch;
-  bool leads = false;
-  for (size_t i = 0; i < answer->keys().count(); ++i) {
-    const std::string_view name = answer->keys().symbols()[i];
-    const Value& value = answer->values().items()[i];
-    if (name == "role") leads = value == Value::Symbol("leader");
-    if (name == "epoch" && value.is_atom_of(Type::kLong)) epoch = value.as<int64_t>();
-  }
-  return leads ? epoch : std::nullopt;
 }
 
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
@@ -273,29 +255,10 @@ void Subscriber::Later(Next next) {
 
 void Subscriber::AskEpoch() {
   if (options_.tickerplant.others.empty()) return AskVersion();
-  Ask(Value::String(fmt::format("{}[]", protocol::kReplica)),
-      [this](const absl::StatusOr<Value>& answer) {
-        // A standby refuses the next question. A tickerplant without standbys was not replaced.
-        const std::optional<int64_t> epoch = EpochOf(answer);
-        epoch ? FollowEpoch(*epoch) : AskVersion();
-      });
-}
-
-void Subscriber::FollowEpoch(int64_t epoch) {
-  const int64_t now_ns = loop_.clock().MonotonicNs();
-  if (epoch < epoch_) {
-    if (!replaced_since_ns_) replaced_since_ns_ = now_ns;
-    if (now_ns - *replaced_since_ns_ < kReplacedNs) {
-      return Restart(FailedPrecondition(
-          "this tickerplant was replaced: its epoch is {}, expected {} or a later one", epoch,
-          epoch_));
-    }
-    LogWarn("following an earlier leader: no later one has answered for {} s epoch={} was={}",
-            kReplacedNs / kNsPerSecond, epoch, epoch_);
-  }
-  replaced_since_ns_.reset();
-  epoch_ = epoch;
-  AskVersion();
+  Ask(EpochRequest(), [this](const absl::StatusOr<Value>& answer) {
+    const absl::Status followed = leader_.Follow(answer, loop_.clock().MonotonicNs());
+    followed.ok() ? AskVersion() : Restart(followed);
+  });
 }
 
 void Subscriber::AskVersion() {

@@ -3,7 +3,7 @@
 // Keeps a state subscribed to a tickerplant. The state gets every row once, across lost connections
 // and restarts of either side.
 //
-//   connect -> of a cluster: `.u.replica[]`; `.u.L`, `.u.cuts`, `.u `i`L`
+//   connect -> of a cluster: `.u.replica[]` (leader_epoch.h); `.u.L`, `.u.cuts`, `.u `i`L`
 //           -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: log message i and all later ones will be published
 //           -> stop reading the connection, replay the rest up to i, read again: live
@@ -24,11 +24,6 @@
 // It is also rebuilt if it has rows that a power cut removed from the tickerplant's log
 // (`.u.cuts`).
 //
-// A leader of a cluster that was paused may not know yet that it was replaced, and its log may lack
-// rows that the next leader published. So a leader with an earlier epoch than one that was followed
-// before is left, and the next address tried. After 10 s it is followed: the cluster was begun
-// again.
-//
 // Threads: everything on the loop's thread.
 
 #include <cstdint>
@@ -43,6 +38,7 @@
 #include "table/shard_id.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
+#include "wire/leader_epoch.h"
 #include "wire/log_replay.h"
 #include "wire/subscribed_state.h"
 #include "wire/subscription_answer.h"
@@ -87,7 +83,6 @@ class Subscriber : public ClientHandler {
   using Next = void (Subscriber::*)();
 
   void AskEpoch();
-  void FollowEpoch(int64_t epoch);
   void AskVersion();
   void AskShard();
   void AskCuts();
@@ -144,9 +139,8 @@ class Subscriber : public ClientHandler {
     int64_t since_ns;  // MonotonicNs.
   };
   std::optional<Lost> lost_;
-  int64_t epoch_ = 0;  // The last followed leader's; 0: no leader had standbys.
-  std::optional<int64_t> replaced_since_ns_;  // Since when only earlier leaders have answered.
-  int rounds_ = 0;                            // Number of replays before subscribing.
+  LeaderEpoch leader_;
+  int rounds_ = 0;              // Number of replays before subscribing.
   bool schemas_known_ = false;  // True if this connection was asked for the schemas of all tables.
   std::string log_path_;        // The log that the state follows; empty: not known.
   bool log_known_ = false;      // True if position and log_path_ belong together.
