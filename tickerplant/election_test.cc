@@ -168,7 +168,7 @@ TEST_F(ElectionTest, TheOldLeaderMayLeadUntilTheNewOneRemovesIt) {
 }
 
 // Goal: a loss of etcd's own leader does not replace the leader of the cluster.
-// Method: both members lose the store and get it back at the same time, at any phase of their ticks.
+// Method: both members lose the store and get it back together, at any phase of their ticks.
 TEST_F(ElectionTest, AStoreThatReturnsKeepsTheLeader) {
   a_.outlasts = true;
   a_.Start();

@@ -10,6 +10,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/replication_for_test.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/simulation.h"
@@ -86,6 +87,15 @@ class TickerplantServiceTest : public testing::Test {
   }
   absl::StatusOr<Value> Ask(wire::Connection& connection, std::string_view q) {
     return Ask(connection, Value::String(q));
+  }
+
+  // Leads standbys that acknowledge nothing until they are told to.
+  FakeReplication& LeadSlowly() {
+    auto replication = std::make_unique<FakeReplication>(1);
+    FakeReplication& slow = *replication;
+    slow.acknowledges = false;
+    service_->Lead(std::move(replication));
+    return slow;
   }
 
   static Value Trade(std::string_view sym, int32_t size = 100) {
@@ -192,31 +202,10 @@ TEST_F(TickerplantServiceTest, LogsNothingMoreOfAPublisherThatWasReplaced) {
             "type: .u.publisher[name] takes a symbol");
 }
 
-// Standbys that acknowledge nothing until they are told to.
-class SlowReplication final : public Replication {
- public:
-  bool acknowledges = false;
-
-  absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
-  bool HasRoom() const override { return true; }
-  bool IsAcknowledged(ReplicaPlace) const override { return acknowledges; }
-  void OnLogged(ReplicaPlace) override {}
-  void Tick() override {}
-  void OfferNextDay(int32_t, int32_t) override {}
-  bool is_settled() override { return true; }
-  bool has_enough() const override { return true; }
-  bool is_cut_off() const override { return false; }
-  uint64_t epoch() const override { return 1; }
-  size_t in_flight_bytes() const override { return 0; }
-  void AddStats(SymbolVector&, std::vector<Value>&) const override {}
-};
-
 // Goal: a feed is not told that its rows are not logged while they wait for standbys: it would take
 // them for refused ones.
 TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
-  auto replication = std::make_unique<SlowReplication>();
-  SlowReplication* const slow = replication.get();
-  service_->Lead(std::move(replication));
+  FakeReplication& slow = LeadSlowly();
   Peer peer, other;
   wire::Connection& feed = Connect(peer);
   const Value ask = Value::List({Value::String(".u.feed"), Value::Symbol("f")});
@@ -231,7 +220,7 @@ TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
   simulation_.RunFor(10s);
   EXPECT_TRUE(rows.empty());
   EXPECT_THAT(Ask(Connect(other), ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(0, 0));
-  slow->acknowledges = true;
+  slow.acknowledges = true;
   service_->OnReplicationProgress();
   Until([&] { return !rows.empty(); });
   EXPECT_THAT(rows, ElementsAre(0, 3));
@@ -239,9 +228,7 @@ TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
 
 // Goal: a feed does not learn that it has a name after another one has taken it over.
 TEST_F(TickerplantServiceTest, AClaimThatWaitsIsRefusedIfTheNameIsTakenOver) {
-  auto replication = std::make_unique<SlowReplication>();
-  SlowReplication* const slow = replication.get();
-  service_->Lead(std::move(replication));
+  FakeReplication& slow = LeadSlowly();
   Peer peer, other;
   wire::Connection& feed = Connect(peer);
   const auto claim = [](std::string_view instance, std::string_view how) {
@@ -258,7 +245,7 @@ TEST_F(TickerplantServiceTest, AClaimThatWaitsIsRefusedIfTheNameIsTakenOver) {
                       [&second](const absl::StatusOr<Value>& answer) { second = answer.status(); });
   simulation_.RunFor(1s);
   EXPECT_FALSE(first || second);
-  slow->acknowledges = true;
+  slow.acknowledges = true;
   service_->OnReplicationProgress();
   Until([&] { return first && second; });
   EXPECT_THAT(std::string(first->message()), HasSubstr("taken"));

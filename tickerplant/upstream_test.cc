@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/replication_for_test.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/client.h"
 #include "wire/codec.h"
@@ -33,27 +34,6 @@ class Peer : public wire::ClientHandler {
   }
   void OnClosed(wire::Connection&, const absl::Status&) override {}
   std::vector<Value> messages;
-};
-
-// The replication of a leader whose standbys have everything at once.
-class FullyReplicated final : public Replication {
- public:
-  explicit FullyReplicated(uint64_t epoch) : epoch_(epoch) {}
-  absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
-  bool HasRoom() const override { return true; }
-  bool IsAcknowledged(ReplicaPlace) const override { return true; }
-  void OnLogged(ReplicaPlace) override {}
-  void Tick() override {}
-  void OfferNextDay(int32_t, int32_t) override {}
-  bool is_settled() override { return true; }
-  bool has_enough() const override { return true; }
-  bool is_cut_off() const override { return false; }
-  uint64_t epoch() const override { return epoch_; }
-  size_t in_flight_bytes() const override { return 0; }
-  void AddStats(SymbolVector&, std::vector<Value>&) const override {}
-
- private:
-  const uint64_t epoch_;
 };
 
 // A tickerplant that can be started again.
@@ -84,7 +64,7 @@ class Plant {
     TS_ASSIGN_OR_RETURN(server_,
                         wire::Server::Listen(loop_, {"127.0.0.1", port_, ""}, {}, service_.get()));
     port_ = server_->port();
-    if (epoch > 0) service_->Lead(std::make_unique<FullyReplicated>(epoch));
+    if (epoch > 0) service_->Lead(std::make_unique<FakeReplication>(epoch));
     return upstream ? service_->Follow(*upstream) : absl::OkStatus();
   }
   // Ends as a killed process does: what it has not logged is lost, and it writes no mark.
@@ -102,7 +82,7 @@ class Plant {
   Tickerplant& plant() { return service_->plant(); }
   const std::string& directory() const { return directory_; }
 
-  uint64_t epoch = 0;  // Of the leader of a cluster; 0: it has no standbys.
+  uint64_t epoch = 0;  // A leader's number; 0: it has no standbys.
   std::vector<Schema> schemas = {*ParseSchema("trade", "time p, sym s, n j"),
                                  *ParseSchema("quote", "time p, sym s, n j")};
 

@@ -24,9 +24,9 @@ class ChainedCheck {
   ChainedCheck(const ChainedOptions& options, Process& chained, Process& recorder, Oracle& oracle)
       : options_(options), chained_(chained), recorder_(recorder), oracle_(oracle) {}
 
-  // Records that an ended day's log may have lost rows for good, here or at a member of the cluster.
+  // Records that an ended day's log may have lost rows for good, here or at a member.
   void OnLostEndedRows() { may_lack_ended_rows_ = true; }
-  void OnPowerCut();  // Of its machine.
+  void OnPowerCut();  // To be called for its machine.
 
   void Look();  // From time to time.
   // Why it has not caught up; empty: it has. `messages`: of the cluster's log of this day.
