@@ -1,6 +1,5 @@
 #include "tickerplant/election.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -66,12 +65,14 @@ void Election::OnRead(const absl::StatusOr<ElectionStore::Record>& record) {
     if (limit.Pass()) LogWarn("election store not read error=\"{}\"", Message(record.status()));
     return;
   }
-  const int64_t half_lease_ns = options_.lease_ns / 2;
-  const bool was_silent = SilentNs() > half_lease_ns;
+  const bool was_silent = SilentNs() > options_.lease_ns / 2;
   answered_ns_ = now_ns();
-  if (was_silent) changed_ns_ = std::max(changed_ns_, answered_ns_ - half_lease_ns);
+  if (was_silent) changed_ns_ = answered_ns_;
+  const bool had_outcome = !outcome_unknown_;
   See(*record);
-  if (is_over_ || leads_ || is_busy_) return;
+  if (is_over_ || is_busy_) return;
+  if (leads_ && !had_outcome && !outcome_unknown_) return Beat();  // The lease may be short.
+  if (leads_) return;
   const bool is_free = !seen_ || seen_->leader.empty();
   if (is_free || now_ns() - changed_ns_ > options_.lease_ns) Campaign();
 }

@@ -193,7 +193,7 @@ TEST_F(ElectionTest, AStoreThatReturnsKeepsTheLeader) {
   b_.view.is_cut = false;
   const int64_t begin = Ms();
   ASSERT_TRUE(Until([&] { return b_.leads(); }));
-  EXPECT_LT(Ms() - begin, 400);
+  EXPECT_LT(Ms() - begin, 800);
 }
 
 TEST_F(ElectionTest, AMemberThatMayNotLeadDoesNot) {

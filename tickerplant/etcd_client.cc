@@ -73,6 +73,18 @@ absl::StatusOr<std::unique_ptr<EtcdClient>> EtcdClient::Open(EtcdOptions options
       return InvalidArgument("etcd: {} is no URL: expected http://HOST:PORT", endpoint);
     }
     while (endpoint.ends_with('/')) endpoint.pop_back();
+    const std::string_view host = std::string_view(endpoint).substr(endpoint.find("//") + 2);
+    if (Has(host, "@")) {
+      return absl::InvalidArgumentError(
+          "etcd: a URL has a user: expected user and password in etcd_credentials");
+    }
+    const bool is_local =
+        host.starts_with("127.") || host.starts_with("localhost:") || host.starts_with("[::1]");
+    if (!options.files.credentials.empty() && endpoint.starts_with("http://") && !is_local) {
+      return InvalidArgument(
+          "etcd: {} would get the password unencrypted: expected https:// with etcd_credentials",
+          endpoint);
+    }
   }
   TS_RETURN_IF_ERROR(Annotate(CheckEtcdFiles(options.files), "etcd"));
   CURL* const handle = curl_easy_init();
@@ -100,6 +112,8 @@ absl::StatusOr<std::string> EtcdClient::PostToMember(std::string_view path,
   if (AsksForLogin(answer) && !options_.files.credentials.empty()) {
     TS_RETURN_IF_ERROR(LogIn());
     TS_ASSIGN_OR_RETURN(answer, Send(path, body, options_.timeout));
+    // Each login costs etcd much, so one whose token is refused is not repeated at once.
+    if (AsksForLogin(answer)) refused_ = ErrorOf(answer);
   }
   if (answer.code != kOk) return ErrorOf(answer);
   return std::move(answer.body);
@@ -110,7 +124,7 @@ absl::Status EtcdClient::LogIn() {
   if (!refused_.ok() && now_ns < next_login_ns_) return refused_;
   security::Wipe(token_);
   absl::Status done = TryToLogIn();
-  refused_ = absl::IsUnavailable(done) ? absl::OkStatus() : done;
+  refused_ = absl::IsPermissionDenied(done) ? done : absl::OkStatus();
   next_login_ns_ = now_ns + std::chrono::nanoseconds(kLoginPause).count();
   return done;
 }
@@ -210,6 +224,7 @@ absl::StatusOr<EtcdClient::Answer> EtcdClient::Send(std::string_view path, const
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);  // Does not wait for a name server.
   curl_easy_setopt(handle, CURLOPT_PROXY, "");
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body.c_str());

@@ -282,9 +282,30 @@ TEST_F(EtcdClientTest, NamesWhatEtcdRefuses) {
   const int before = etcd.requests();
   EXPECT_THAT(std::string(Message(Ask(*Client({etcd.url()})))), HasSubstr("invalid auth token"));
   EXPECT_EQ(etcd.requests(), before + 3);  // A request, a login, the request again, and no more.
+  {
+    const std::unique_ptr<EtcdClient> client = Client({etcd.url()});
+    EXPECT_FALSE(Ask(*client).ok());
+    const int logins = etcd.logins();
+    EXPECT_FALSE(Ask(*client).ok());
+    EXPECT_EQ(etcd.logins(), logins);  // Not again at once.
+  }
   files_.credentials = "";
   EXPECT_THAT(std::string(Message(Ask(*Client({etcd.url()})))),
               HasSubstr("requires a login: expected etcd_credentials"));
+}
+
+TEST_F(EtcdClientTest, RefusesToSendAPasswordUnencrypted) {
+  const auto error = [this](std::string url) {
+    return std::string(
+        Message(EtcdClient::Open(Options({"https://a:1", std::move(url)})).status()));
+  };
+  EXPECT_THAT(error("http://a:1"), HasSubstr("would get the password unencrypted: expected https"));
+  EXPECT_EQ(error("http://127.0.0.1:1"), "");
+  EXPECT_EQ(error("http://[::1]:1"), "");
+  const std::string with_user = error("https://me:secret@a:1");
+  EXPECT_THAT(with_user, AllOf(HasSubstr("a URL has a user"), Not(HasSubstr("secret"))));
+  files_.credentials = "";
+  EXPECT_EQ(error("http://a:1"), "");
 }
 
 TEST_F(EtcdClientTest, ALoginHasALimitOfItsOwn) {

@@ -138,6 +138,7 @@ absl::Status Upstream::BeginDay() {
   last_crc_.reset();
   cuts_noted_ = cuts_checked_ = 0;
   cuts_.clear();
+  member_cuts_noted_ = false;
   log_messages_.reset();
   rows_.set_rows({});
   RestoreMark();
@@ -163,12 +164,13 @@ void Upstream::RestoreMark() {
   cuts_noted_ = cuts_checked_ = (*mark)->cuts;
   if (!has_tables || !HasAtLeast(LoggedRows(), (*mark)->rows)) return;
   seq_ = marked_seq_ = (*mark)->seq;
+  last_crc_ = (*mark)->last_crc;
   rows_.set_rows((*mark)->rows);
 }
 
 void Upstream::WriteMark() {
   if (!first_crc_ || target_->plant().has_staged() || seq_ == marked_seq_) return;
-  UpstreamMark mark{name_, seq_, *first_crc_, cuts_checked_, {}};
+  UpstreamMark mark{name_, seq_, *first_crc_, cuts_checked_, {}, last_crc_};
   for (const Schema& schema : target_->plant().schemas()) {
     mark.rows[schema.table] = RowsOf(rows_.rows(), schema.table);
   }
@@ -196,6 +198,7 @@ NameMap<uint64_t> Upstream::LoggedRows() const {
 void Upstream::OnConnected(wire::Connection& connection) {
   ++turn_;
   connection_ = &connection;
+  member_cuts_noted_ = false;
   lost_.clear();
   LogInfo("upstream connected address={} seq={}", options_.address.ToString(), seq_);
   // Calls wait until the connection is started, which happens when this function returns.
@@ -258,7 +261,7 @@ void Upstream::Refuse(const absl::Status& why) {
   refused_ = text;
   pause_.Once(kRefusedPause, [this] {
     ++turn_;
-    CheckSchemas(0);
+    AskEpoch();
   });
 }
 
@@ -384,7 +387,7 @@ void Upstream::OnPiece(const absl::StatusOr<Value>& answer) {
 }
 
 absl::Status Upstream::NoteCuts(const std::vector<uint64_t>& cuts) {
-  if (leader_.has_standbys()) return absl::OkStatus();
+  if (leader_.has_standbys()) return NoteMemberCuts(cuts);
   if (cuts.size() > kCutsMax) {
     return InvalidArgument("{}: {} power cuts, expected at most {}", protocol::kChain, cuts.size(),
                            kCutsMax);
@@ -397,6 +400,19 @@ absl::Status Upstream::NoteCuts(const std::vector<uint64_t>& cuts) {
   }
   for (; cuts_noted_ < cuts.size(); ++cuts_noted_) {
     cuts_.push_back({cuts[cuts_noted_], LoggedRows()});
+  }
+  return CheckCuts();
+}
+
+// A member got back what a power cut took from it, unless no other member had it. That a message
+// behind the cut is the one that was read here shows it. Only rows that were logged here after the
+// last mark could be of messages that were lost.
+absl::Status Upstream::NoteMemberCuts(const std::vector<uint64_t>& cuts) {
+  if (!std::exchange(member_cuts_noted_, true)) {
+    cuts_.clear();
+    for (const uint64_t messages : cuts) {
+      if (messages >= seq_ || !last_crc_) cuts_.push_back({messages, LoggedRows()});
+    }
   }
   return CheckCuts();
 }
@@ -456,7 +472,7 @@ void Upstream::LogAndContinue(bool is_at_end, std::optional<int32_t> next_date) 
   const int64_t now_ns = loop_.clock().MonotonicNs();
   is_at_end_ = !next_date && (is_at_end || seq_ == log_messages_);
   if (is_at_end_) at_end_ns_ = now_ns;
-  if (now_ns - marked_ns_ >= kMarkNs) WriteMark();
+  if (leader_.has_standbys() || now_ns - marked_ns_ >= kMarkNs) WriteMark();
   if (!is_at_end) return Read();
   if (next_date) return EndDay(*next_date);
   pause_.Once(std::chrono::nanoseconds(options_.poll_ns), [this] { Read(); });

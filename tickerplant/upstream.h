@@ -22,8 +22,8 @@
 // that lost messages whose rows are logged here.
 //
 // Each member of a cluster has power cuts of its own, and gets the rows that they took from the
-// others. So the cuts of a leader with standbys say nothing. Whether its log lost messages is known
-// by the last one that was read here.
+// others. So whether the log of a leader with standbys lost messages is known by the last one that
+// was read here, and by cuts after it. Then the mark is written after each piece.
 //
 // Threads: everything on the loop's thread.
 
@@ -120,6 +120,7 @@ class Upstream final : public wire::ClientHandler {
   static absl::StatusOr<Piece> ParsePiece(const Value& answer);
   void OnPiece(const absl::StatusOr<Value>& answer);
   absl::Status NoteCuts(const std::vector<uint64_t>& cuts);
+  absl::Status NoteMemberCuts(const std::vector<uint64_t>& cuts);
   absl::Status CheckCuts();
   absl::Status TakeMessages(std::span<const std::byte> messages,
                             const std::shared_ptr<const void>& owner);
@@ -150,10 +151,11 @@ class Upstream final : public wire::ClientHandler {
   UpstreamRows rows_;
   uint64_t seq_ = 0;                   // The upstream's next message.
   std::optional<uint32_t> first_crc_;  // CRC of the upstream's first message.
-  std::optional<uint32_t> last_crc_;   // CRC of message seq_ - 1, if it was read since the start.
+  std::optional<uint32_t> last_crc_;   // CRC of message seq_ - 1.
   uint64_t cuts_noted_ = 0;            // Number of the log's power cuts that have been seen.
   uint64_t cuts_checked_ = 0;          // Those before the first one that is in cuts_.
   std::vector<Cut> cuts_;              // Cuts to check when their message is reached.
+  bool member_cuts_noted_ = false;     // Those of the leader with standbys are in cuts_.
   int64_t marked_ns_ = 0;              // MonotonicNs of the last mark.
   uint64_t marked_seq_ = 0;
 

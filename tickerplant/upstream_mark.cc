@@ -30,6 +30,7 @@ bool ParseNumber(std::string_view word, Number* out, int base = 10) {
 std::string TextOf(const UpstreamMark& mark) {
   std::string text = fmt::format("{}\nname {}\nseq {}\nfirst {:08x}\ncuts {}\n", kHead, mark.name,
                                  mark.seq, mark.first_crc, mark.cuts);
+  if (mark.last_crc) text += fmt::format("last {:08x}\n", *mark.last_crc);
   for (const auto& [table, rows] : mark.rows) text += fmt::format("rows {} {}\n", rows, table);
   return text + ChecksumLine(text);
 }
@@ -43,6 +44,7 @@ bool TakeLine(std::string_view line, UpstreamMark& mark) {
   }
   if (key == "seq") return ParseNumber(line, &mark.seq);
   if (key == "first") return ParseNumber(line, &mark.first_crc, 16);
+  if (key == "last") return ParseNumber(line, &mark.last_crc.emplace(), 16);
   if (key == "cuts") return ParseNumber(line, &mark.cuts);
   if (key != "rows") return false;
   const std::string_view number = TakeUpTo(' ', line);
@@ -73,8 +75,8 @@ absl::StatusOr<std::optional<UpstreamMark>> ReadUpstreamMark(const std::string& 
   UpstreamMark mark;
   for (int line = 2; !text.empty(); ++line) {
     if (!TakeLine(TakeUpTo('\n', text), mark)) {
-      return DataLoss("{}: line {}: expected name, seq, first, cuts or rows with its value", path,
-                      line);
+      return DataLoss("{}: line {}: expected name, seq, first, last, cuts or rows with its value",
+                      path, line);
     }
   }
   return mark;

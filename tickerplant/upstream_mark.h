@@ -5,8 +5,8 @@
 // from an older place, and the rows that are logged here are dropped by their numbers. So the file
 // saves time, and may be old or missing.
 //
-// It also identifies the upstream's log: by the checksum of its first message, and by the power
-// cuts that were known to have shortened it.
+// It also identifies the upstream's log: by the checksums of its first message and of the last one
+// that was read, and by the power cuts that were known to have shortened it.
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +25,7 @@ struct UpstreamMark {
   uint32_t first_crc = 0;  // CRC of the upstream's first message.
   uint64_t cuts = 0;       // Number of power cuts that were known.
   NameMap<uint64_t> rows;  // Rows that were taken from those messages, by table.
+  std::optional<uint32_t> last_crc = {};  // CRC of message seq - 1.
   friend bool operator==(const UpstreamMark&, const UpstreamMark&) = default;
 };
 

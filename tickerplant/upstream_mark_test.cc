@@ -32,7 +32,7 @@ class UpstreamMarkTest : public testing::Test {
                                   testing::UnitTest::GetInstance()->current_test_info()->name());
   const std::string log_ = directory_ + "/chained2020.03.09";
   const UpstreamMark mark_{
-      ".upstream@2020.03.09", 42, 0xfe01, 2, {{"quote", 7}, {"trade", uint64_t{1} << 40}}};
+      ".upstream@2020.03.09", 42, 0xfe01, 2, {{"quote", 7}, {"trade", uint64_t{1} << 40}}, 0xa1};
 };
 
 TEST_F(UpstreamMarkTest, ReadsWhatWasWritten) {

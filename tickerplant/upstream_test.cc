@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "tickerplant/replication_for_test.h"
 #include "tickerplant/tickerplant_service.h"
+#include "tickerplant/upstream_mark.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/simulation.h"
@@ -418,15 +419,18 @@ TEST_F(UpstreamTest, ContinuesAfterPowerCutsOfMembers) {
   ExpectSameLogs("2020.03.09");
 }
 
+// The copy may be restarted meanwhile: its mark knows the last message.
 TEST_F(UpstreamTest, RefusesALogOfAClusterThatLostMessages) {
   up_.epoch = 1;
   StartBoth();
   Publish(6);
   ASSERT_TRUE(Until([&] { return HasAll(); }));
   up_.Kill();
+  chained_.Kill();
   std::filesystem::remove_all(up_.directory());
   ++up_.epoch;
   ASSERT_TRUE(up_.Start(kDay).ok());
+  ASSERT_TRUE(chained_.Start(kDay, up_.port()).ok());
   number_ = 0;
   Publish(4);
   number_ = 100;
@@ -434,6 +438,33 @@ TEST_F(UpstreamTest, RefusesALogOfAClusterThatLostMessages) {
   ASSERT_TRUE(Until([&] { return Said("state") == "refused"; })) << Said("state");
   EXPECT_THAT(Said("error"), HasSubstr("lost messages, and rows of message 5 are logged here"));
   EXPECT_EQ(NumbersIn(chained_, "2020.03.09"), std::vector<int64_t>({0, 1, 2, 3, 4, 5}));
+}
+
+// Goal: rows that were logged here after the last mark are of messages that a cut may have taken.
+// Method: an old mark is put back.
+TEST_F(UpstreamTest, RefusesAMembersCutBetweenItsMarkAndItsLog) {
+  up_.epoch = 1;
+  StartBoth();
+  Publish(6);
+  ASSERT_TRUE(Until([&] { return HasAll(); }));
+  const std::string log = chained_.directory() + "/sym2020.03.09";
+  const UpstreamMark mark = **ReadUpstreamMark(log);
+  ASSERT_EQ(mark.seq, 6u);
+  Publish(6);
+  ASSERT_TRUE(Until([&] { return HasAll(); }));
+  for (const auto& [messages, is_refused] : {std::pair(4u, false), std::pair(8u, true)}) {
+    chained_.Kill();
+    up_.Close();
+    ASSERT_TRUE(WriteUpstreamMark(log, mark).ok());
+    wire::TplogState state = *wire::ReadTplogState(up_.directory() + "/sym2020.03.09");
+    state.cuts = {{messages, 0}};
+    ASSERT_TRUE(wire::WriteTplogState(up_.directory() + "/sym2020.03.09", state).ok());
+    ASSERT_TRUE(up_.Start(kDay).ok());
+    ASSERT_TRUE(chained_.Start(kDay, up_.port()).ok());
+    Publish(1);
+    ASSERT_TRUE(Until([&] { return is_refused ? Said("state") == "refused" : HasAll(); }));
+  }
+  EXPECT_THAT(Said("error"), HasSubstr("shortened the upstream's log to 8 messages"));
 }
 
 // A leader that was paused has fewer rows than were copied from its successor, and answers before
