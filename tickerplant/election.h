@@ -14,8 +14,8 @@
 // counts its lease from before it sent a write, and a follower from after it saw that write.
 //
 // While the store does not answer, no leader can write. So once it answers again, a follower waits
-// for a lease before it replaces the leader. Otherwise each election among etcd's own members, which
-// takes longer than a lease, would also replace the leader of the cluster.
+// for a lease before it replaces the leader. Otherwise each election among etcd's own members,
+// which takes longer than a lease, would also replace the leader of the cluster.
 //
 // Rows do not depend on the lease: a leader logs nothing without its standbys (standbys.h), one of
 // which the next leader is. So a leader whose lease ran out because the store is down continues
