@@ -15,7 +15,6 @@ constexpr int64_t kAsksReplacedNsMax = 10 * kNsPerSecond;
 }  // namespace
 
 void ChainedCheck::OnPowerCut() {
-  has_lost_power_ = true;
   if (options_.stack.fsync != wire::FsyncPolicy::kBatch) OnLostEndedRows();
 }
 
@@ -38,9 +37,10 @@ void ChainedCheck::Look() {
   if (!refuses_since_ns_) refuses_since_ns_ = now_ns;
   // A start does not know which leader was followed before, so it may ask one that was replaced.
   if (!was_live_ && now_ns - *refuses_since_ns_ < kAsksReplacedNsMax) return;
-  // Without its mark, it cannot tell a cut that was healed from one that was not.
+  // It may have died before its mark said what it had logged, or with the power. Then it cannot tell
+  // a cut that was healed from one that was not.
   const std::string error = copies->Said("error");
-  needs_operator_ = has_lost_power_ && error.starts_with("a power cut shortened");
+  needs_operator_ = chained_.starts() > 1 && error.starts_with("a power cut shortened");
   if (!needs_operator_) oracle_.Fail("the chained tickerplant refuses to copy: " + error);
 }
 
@@ -84,10 +84,14 @@ void ChainedCheck::CheckEnd(World& world, const std::map<int32_t, TableTexts>& d
   if (needs_operator_) return;
   world.Enter(*chained_.machine());
   const Recorder& seen = *recorder();
+  bool is_begun = false;
   for (const auto& [date, rows] : days) {
     const std::string day = FormatDate(date), path = options_.stack.LogPath(date);
     const TableTexts expected = options_.Filter(rows);
     const bool may_lack_rows = date != last_day && may_lack_ended_rows_;
+    // It begins with the newest day that it finds.
+    is_begun |= std::filesystem::exists(path);
+    if (!is_begun && date != last_day) continue;
     TableTexts logged;
     if (!may_lack_rows || std::filesystem::exists(path)) {
       const absl::StatusOr<TableTexts> texts = TextsOfLog(path);

@@ -49,7 +49,6 @@ class ChainedCheck {
   Process& recorder_;
   Oracle& oracle_;
   bool may_lack_ended_rows_ = false;
-  bool has_lost_power_ = false;  // Its machine has, and perhaps its mark with it.
   bool needs_operator_ = false;  // It refuses its upstream until its log is moved away.
   uint64_t start_ = 0;           // Which start of the chained tickerplant was looked at.
   bool was_live_ = false;        // It has been, since that start.
