@@ -86,6 +86,7 @@ class Election final : public InSyncSet {
 
   // InSyncSet: for the leader. kFailedPrecondition if this member does not lead.
   void Write(const MemberNames& members, std::function<void(absl::Status)> done) override;
+  bool HoldsLease() const override { return leads_ && now_ns() < lease_end_ns_; }
   // Gives the leadership up, and calls `done` when that is known or has failed. A follower is done
   // at once. The handler is not called any more.
   void Resign(std::function<void()> done);

@@ -22,6 +22,8 @@ class InSyncSet {
   // Replaces the set, without the leader's own name. Calls `done` later: OK if the set consists of
   // `members` now. After an error it may be the old set or the new one. One write at a time.
   virtual void Write(const MemberNames& members, std::function<void(absl::Status)> done) = 0;
+  // True while no other member can have become the leader.
+  virtual bool HoldsLease() const { return true; }
 };
 
 }  // namespace tickstack::tickerplant

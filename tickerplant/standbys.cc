@@ -280,6 +280,8 @@ void Standbys::OfferNextDay(int32_t date, int32_t next) {
 
 bool Standbys::is_settled() {
   if (is_settled_ || !IsAcknowledged(began_at_)) return is_settled_;
+  // A leader that was paused meanwhile may have been replaced, and does not know it yet.
+  if (!set_->HoldsLease()) return false;
   is_settled_ = true;
   // They learn that they lack no rows before they acknowledge any further row, so whoever has
   // acknowledged one may lead.

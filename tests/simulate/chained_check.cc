@@ -59,9 +59,11 @@ std::string ChainedCheck::WhatIsMissing(int32_t day, uint64_t messages) const {
   if (found != std::to_string(messages)) {
     return fmt::format("the chained tickerplant has read {} messages of {}", found, messages);
   }
-  const Recorder* const seen = recorder();
+  Recorder* const seen = recorder();
   if (seen == nullptr || !seen->is_live()) return "a chained subscriber is not live";
   if (seen->log().path != plant.log().path()) return "a chained subscriber does not know its log";
+  // Its connection may be held: nothing tells it that it should look for another tickerplant.
+  if (seen->FurthestSeq() < plant.published_seq()) return "a chained subscriber is behind";
   return "";
 }
 

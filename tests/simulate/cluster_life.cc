@@ -266,6 +266,7 @@ Logs ClusterLife::LogsOf(const Member& member) {
 
 // True if another member that may lead has all rows of this one, also those of ended days.
 bool ClusterLife::MayLose(const Process& process) {
+  if (store_.may_change()) return false;  // The other member may leave the set.
   const tickerplant::Leadership entry = Entry();
   const auto lost = std::ranges::find(members_, &process, &Member::process);
   const Logs logs = LogsOf(*lost);

@@ -18,18 +18,19 @@ struct Store::Client::Call {
   wire::Timer timer;
 };
 
-void Store::Send(const Process& process, uint64_t lost_one_in, std::function<void()> function) {
+int64_t Store::Send(const Process& process, uint64_t lost_one_in, std::function<void()> function) {
   Random& random = world_.random();
   const int64_t now_ns = world_.MonotonicNs();
   int64_t at_ns = now_ns + random.Between(0, delay_ns_max_);
-  if (lost_one_in > 0 && random.OneIn(lost_one_in)) return;
+  if (lost_one_in > 0 && random.OneIn(lost_one_in)) return 0;
   const auto cut = cuts_.find(&process);
   const int64_t cut_until_ns = std::max(stopped_until_ns_, cut == cuts_.end() ? 0 : cut->second);
   if (cut_until_ns > now_ns) {
-    if (random.OneIn(2)) return;
+    if (random.OneIn(2)) return 0;
     at_ns = std::max(at_ns, cut_until_ns);  // It is sent again until then.
   }
   world_.At(at_ns, std::move(function));
+  return at_ns;
 }
 
 void Store::CallOffTrouble() {
@@ -39,8 +40,9 @@ void Store::CallOffTrouble() {
   cuts_.clear();
 }
 
-void Store::Client::Ask(std::function<std::function<void()>()> take, std::function<void()> fail) {
-  if (process_.is_dead()) return;
+int64_t Store::Client::Ask(std::function<std::function<void()>()> take,
+                           std::function<void()> fail) {
+  if (process_.is_dead()) return 0;
   auto call = std::make_shared<Call>(process_.loop());
   calls_.insert(call);
   // The client is gone if the call is.
@@ -58,9 +60,10 @@ void Store::Client::Ask(std::function<std::function<void()>()> take, std::functi
   };
   Store& store = store_;
   const Process& process = process_;
-  store_.Send(process, store.lost_request_, [&store, &process, take = std::move(take), arrive] {
-    store.Send(process, store.lost_answer_, [answer = take(), arrive] { arrive(answer); });
-  });
+  return store_.Send(
+      process, store.lost_request_, [&store, &process, take = std::move(take), arrive] {
+        store.Send(process, store.lost_answer_, [answer = take(), arrive] { arrive(answer); });
+      });
 }
 
 void Store::Client::Read(std::function<void(absl::StatusOr<Record>)> done) {
@@ -71,7 +74,7 @@ void Store::Client::Read(std::function<void(absl::StatusOr<Record>)> done) {
 
 void Store::Client::Write(uint64_t revision, std::string value,
                           std::function<void(absl::StatusOr<Written>)> done) {
-  Ask(
+  const int64_t at_ns = Ask(
       [&store = store_, revision, value = std::move(value), done]() -> std::function<void()> {
         const bool replaces = store.record_.revision == revision;
         if (replaces) store.record_ = {revision + 1, value};
@@ -79,6 +82,7 @@ void Store::Client::Write(uint64_t revision, std::string value,
         return [done, written = Written{replaces, store.record_}] { done(written); };
       },
       [done] { done(Unavailable("store: no answer in time")); });
+  store_.last_write_ns_ = std::max(store_.last_write_ns_, at_ns);
 }
 
 }  // namespace tickstack::simulate

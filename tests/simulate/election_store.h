@@ -33,8 +33,9 @@ class Store {
 
    private:
     struct Call;
-    // Begins a request: `take` is called when it reaches the store, and returns the answer.
-    void Ask(std::function<std::function<void()>()> take, std::function<void()> fail);
+    // Begins a request: `take` is called when it reaches the store, and returns the answer. Returns
+    // when that is; 0: never.
+    int64_t Ask(std::function<std::function<void()>()> take, std::function<void()> fail);
 
     Store& store_;
     Process& process_;
@@ -43,6 +44,8 @@ class Store {
   };
 
   const tickerplant::ElectionStore::Record& record() const { return record_; }
+  // True if a write is under way, perhaps of a process that is dead by now.
+  bool may_change() const { return world_.MonotonicNs() <= last_write_ns_; }
 
   // Requests and answers take up to this long.
   void set_delay_ns_max(int64_t ns) { delay_ns_max_ = ns; }
@@ -58,8 +61,8 @@ class Store {
   void CallOffTrouble();
 
  private:
-  // Calls `function` when a message that is sent now arrives, if it does.
-  void Send(const Process& process, uint64_t lost_one_in, std::function<void()> function);
+  // Calls `function` when a message that is sent now arrives, if it does. Returns when; 0: never.
+  int64_t Send(const Process& process, uint64_t lost_one_in, std::function<void()> function);
 
   World& world_;
   tickerplant::ElectionStore::Record record_;
@@ -67,6 +70,7 @@ class Store {
   uint64_t lost_request_ = 0, lost_answer_ = 0;
   int64_t stopped_until_ns_ = 0;
   std::map<const Process*, int64_t> cuts_;
+  int64_t last_write_ns_ = 0;  // When the last write that was sent arrives.
 };
 
 }  // namespace tickstack::simulate
