@@ -39,7 +39,7 @@ help:
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
 	@echo "make simulate      simulated lives with crashes and power cuts: fixed seeds, and fresh ones for SIMULATE_SECONDS=$(SIMULATE_SECONDS)"
-	@echo "make simulate-clusters  the same with standby tickerplants, fresh seeds; a few are known to fail"
+	@echo "make simulate-clusters  the same with standby tickerplants, fresh seeds"
 	@echo "make mutants       planted defects that simulated lives must notice: up to MUTANT_LIVES=$(MUTANT_LIVES) lives each"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
@@ -132,7 +132,7 @@ simulate: build
 	ctest --test-dir build/release -L simulate --output-on-failure --no-tests=error
 	build/release/tests/simulate/simulate --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
 
-# Not a part of `make simulate` while some seeds fail (tests/simulate/README.md).
+# Not a part of `make simulate` until more fresh seeds have passed (tests/simulate/README.md).
 simulate-clusters: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	build/release/tests/simulate/simulate --standbys --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)

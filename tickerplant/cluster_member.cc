@@ -52,6 +52,11 @@ absl::Status ClusterMember::MayLead(const Leadership& leadership) {
         "with its log",
         options_.cluster);
   }
+  // The cluster has just begun, perhaps by a write whose answer was lost, and nothing was logged:
+  // that takes another member, and there was none yet.
+  const bool has_just_begun = leadership.epoch == 1 && name_ == options_.first_leader &&
+                              leadership.in_sync == MemberNames{name_} && options_.acknowledge > 0;
+  if (has_just_begun && log_->place().seq == 0) return absl::OkStatus();
   // A member of the in-sync set has a log. Without one its disk was lost, and with it rows that
   // feeds were told are logged.
   if (!log_->has_log()) {

@@ -106,6 +106,21 @@ TEST_F(ClusterMemberTest, AMemberWithoutALogDoesNotLead) {
   EXPECT_FALSE(Leads());
 }
 
+// The write that made it the first leader took place after it had given it up.
+TEST_F(ClusterMemberTest, TheFirstLeaderLeadsWithoutALogIfNothingWasLoggedYet) {
+  const auto leads = [this](uint64_t epoch, const MemberNames& names, int acknowledge) {
+    store_.record = {store_.record.revision + 1, TextOf({epoch, "", "", 1, names})};
+    ReplicationOptions options;
+    options.first_leader = "a";
+    options.acknowledge = acknowledge;
+    return Leads(options);
+  };
+  EXPECT_FALSE(leads(1, {"a"}, 0));  // It may have logged alone.
+  EXPECT_FALSE(leads(1, {"a", "b"}, 1));
+  EXPECT_FALSE(leads(2, {"a"}, 1));
+  EXPECT_TRUE(leads(1, {"a"}, 1));
+}
+
 // Method: its log is new, as after the loss of a disk, and no leader has said that it is complete.
 TEST_F(ClusterMemberTest, AMemberThatMayLackRowsLeadsOnlyIfNoOtherMay) {
   MakeLog();

@@ -37,8 +37,8 @@ void ChainedCheck::Look() {
   if (!refuses_since_ns_) refuses_since_ns_ = now_ns;
   // A start does not know which leader was followed before, so it may ask one that was replaced.
   if (!was_live_ && now_ns - *refuses_since_ns_ < kAsksReplacedNsMax) return;
-  // It may have died before its mark said what it had logged, or with the power. Then it cannot tell
-  // a cut that was healed from one that was not.
+  // It may have died before its mark said what it had logged. Then it cannot tell a cut that was
+  // healed from one that was not.
   const std::string error = copies->Said("error");
   needs_operator_ = chained_.starts() > 1 && error.starts_with("a power cut shortened");
   if (!needs_operator_) oracle_.Fail("the chained tickerplant refuses to copy: " + error);
@@ -59,11 +59,15 @@ std::string ChainedCheck::WhatIsMissing(int32_t day, uint64_t messages) const {
   if (found != std::to_string(messages)) {
     return fmt::format("the chained tickerplant has read {} messages of {}", found, messages);
   }
-  Recorder* const seen = recorder();
+  const Recorder* const seen = recorder();
   if (seen == nullptr || !seen->is_live()) return "a chained subscriber is not live";
   if (seen->log().path != plant.log().path()) return "a chained subscriber does not know its log";
   // Its connection may be held: nothing tells it that it should look for another tickerplant.
-  if (seen->FurthestSeq() < plant.published_seq()) return "a chained subscriber is behind";
+  for (const auto& [table, rows] : plant.log().totals().rows) {
+    const auto seen_rows = seen->rows().find(table);
+    const size_t count = seen_rows == seen->rows().end() ? 0 : seen_rows->second.size();
+    if (count < rows) return "a chained subscriber is behind";
+  }
   return "";
 }
 

@@ -38,7 +38,7 @@ class ChainedCheck {
   const ChainedProgram* program() const {
     return static_cast<const ChainedProgram*>(chained_.program());
   }
-  Recorder* recorder() const {
+  const Recorder* recorder() const {
     const auto* const program = static_cast<const RecorderProgram*>(recorder_.program());
     return program == nullptr ? nullptr : program->recorder.get();
   }
