@@ -38,7 +38,7 @@ class FindOffsetsTest : public testing::Test {
     for (const int32_t partition : {1, 0}) {
       rd_kafka_topic_partition_list_add(list.get(), "t", partition)->offset = time_ms;
     }
-    const absl::Status found = FindOffsets(client_.get(), list.get(), timeout_ms);
+    absl::Status found = FindOffsets(client_.get(), list.get(), timeout_ms);
     if (!found.ok()) return found;
     return std::pair(list->elems[0].offset, list->elems[1].offset);
   }

@@ -108,7 +108,7 @@ TEST_F(ClusterMemberTest, AMemberWithoutALogDoesNotLead) {
 
 // The write that made it the first leader took place after it had given it up.
 TEST_F(ClusterMemberTest, TheFirstLeaderLeadsWithoutALogIfNothingWasLoggedYet) {
-  const auto leads = [this](uint64_t epoch, const MemberNames& names, int acknowledge) {
+  const auto leads = [this](uint64_t epoch, const MemberNames& names, size_t acknowledge) {
     store_.record = {store_.record.revision + 1, TextOf({epoch, "", "", 1, names})};
     ReplicationOptions options;
     options.first_leader = "a";
