@@ -455,8 +455,8 @@ absl::Status Upstream::TakeMessages(std::span<const std::byte> messages,
         return Annotate(staged, fmt::format("log message {}", seq_));
       }
     }
-    last_crc_ = Crc32c(message);
-    if (seq_ == 0) first_crc_ = last_crc_;
+    if (seq_ == 0) first_crc_ = Crc32c(message);
+    last_crc_ = leader_.has_standbys() ? std::optional(Crc32c(message)) : std::nullopt;
     ++seq_;
     messages = messages.subspan(*bytes);
     if (!cuts_.empty()) TS_RETURN_IF_ERROR(CheckCuts());

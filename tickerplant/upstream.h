@@ -151,12 +151,12 @@ class Upstream final : public wire::ClientHandler {
   UpstreamRows rows_;
   uint64_t seq_ = 0;                   // The upstream's next message.
   std::optional<uint32_t> first_crc_;  // CRC of the upstream's first message.
-  std::optional<uint32_t> last_crc_;   // CRC of message seq_ - 1.
-  uint64_t cuts_noted_ = 0;            // Number of the log's power cuts that have been seen.
-  uint64_t cuts_checked_ = 0;          // Those before the first one that is in cuts_.
-  std::vector<Cut> cuts_;              // Cuts to check when their message is reached.
-  bool member_cuts_noted_ = false;     // Those of the leader with standbys are in cuts_.
-  int64_t marked_ns_ = 0;              // MonotonicNs of the last mark.
+  std::optional<uint32_t> last_crc_;  // CRC of message seq_ - 1, if a leader with standbys sent it.
+  uint64_t cuts_noted_ = 0;           // Number of the log's power cuts that have been seen.
+  uint64_t cuts_checked_ = 0;         // Those before the first one that is in cuts_.
+  std::vector<Cut> cuts_;             // Cuts to check when their message is reached.
+  bool member_cuts_noted_ = false;    // Those of the leader with standbys are in cuts_.
+  int64_t marked_ns_ = 0;             // MonotonicNs of the last mark.
   uint64_t marked_seq_ = 0;
 
   std::string refused_;                     // Why nothing is copied; empty: it is.
