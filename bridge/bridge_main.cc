@@ -67,6 +67,7 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const BridgeOptions& options,
   made.instance = DrawBridgeInstance();
   made.prefix = options.prefix;
   made.tables = options.tables;
+  made.shard = options.shard;
   TS_ASSIGN_OR_RETURN(made.from, ParseReadStart(options.from));
   made.start_file = fmt::format("{}/bridge/{}.starts", options.data, options.name);
   made.window_rows = options.window_rows;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bridge/rows_of_shard.h"
 #include "serve/health.h"
 #include "wire/listener_options.h"
 
@@ -36,6 +37,7 @@ struct BridgeOptions {
   bool read_log_file = true;             // False: the log is streamed over a connection.
 
   // From Kafka.
+  BridgeShard shard;               // The tickerplant gets the rows of this shard only.
   std::string from = "beginning";  // Where to begin with a partition; see ParseReadStart.
   // Waits while a subscriber of the tickerplant is more than this many rows behind; 0: never.
   int64_t window_rows = 1'000'000;

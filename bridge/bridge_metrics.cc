@@ -61,6 +61,8 @@ constexpr serve::Metric kMetrics[] = {
      kStats, "errors"},
     {"rows_dropped_total", kCounter, "rows", "From Kafka: rows that the tickerplant had already.",
      kStats, "rows_dropped"},
+    {"rows_of_other_shards_total", kCounter, "rows",
+     "From Kafka into a shard: rows that belong to other shards.", kStats, "rows_of_other_shards"},
     {"upds_refused_total", kCounter, "messages",
      "To Kafka: messages of the log that do not fit their table.", kStats, "refused"},
     {"restarts_total", kCounter, "times",

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "bridge/schema_record.h"
+#include "kafka/kafka_client.h"
 #include "table/schema.h"
 #include "table/types.h"
 #include "wire/codec.h"
@@ -58,9 +59,12 @@ absl::Status Exporter::Begin(StreamState committed, const NameMap<int32_t>& part
           "another prefix",
           schema.table);
     }
-    tables_.emplace(schema.table,
-                    TableRows{PartitionedRows(schema, count->second, options_.record_bytes),
-                              SchemaHash(schema)});
+    const auto partition_of = [partitions = count->second](std::string_view symbol) {
+      return kafka::PartitionOf(symbol, partitions);
+    };
+    tables_.emplace(schema.table, TableRows{PartitionedRows(schema, count->second, partition_of,
+                                                            options_.record_bytes),
+                                            SchemaHash(schema)});
   }
   for (auto& [name, table] : committed.tables) {
     if (!tables_.contains(name)) table.rows_of_log = kNotExported;

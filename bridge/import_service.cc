@@ -23,6 +23,7 @@ constexpr auto kHeldAfter = 500ms;  // While another feed has a name.
 constexpr auto kSavePeriod = 1s;
 constexpr auto kFindAgain = 1s;  // While no topic exists.
 constexpr size_t kUnansweredMax = 256;
+constexpr size_t kPumpBytes = size_t{4} << 20;  // Handled without a pause: some 5 ms.
 constexpr size_t kUnansweredBytes = size_t{16} << 20;
 constexpr size_t kFeedNameBytesMax = 256;  // The tickerplant's limit.
 
@@ -58,6 +59,7 @@ ImportService::ImportService(wire::EventLoop& loop, ImportOptions options)
     return;
   }
   starts_ = *std::move(starts);
+  if (options_.shard.map != nullptr) rows_of_shard_.emplace(options_.shard);
   save_.Every(kSavePeriod, [this] { SaveStarts(); });
   reader_ = std::make_unique<TopicReader>(
       loop_, options_.kafka, options_.name,
@@ -199,7 +201,14 @@ void ImportService::OnFound(std::vector<TopicPartition> found, const std::string
         "{} is about cluster {}, the brokers are of cluster {}: give this bridge another name",
         options_.start_file, starts_.cluster, cluster));
   }
+  if (!starts_.partitions.empty() && starts_.shard != options_.shard.id()) {
+    return Fail(FailedPrecondition(
+        "{} is about {}, this bridge is of {}: give this bridge another name, and say in `from` "
+        "where it begins",
+        options_.start_file, Describe(starts_.shard), Describe(options_.shard.id())));
+  }
   starts_.cluster = cluster_ = cluster;
+  starts_.shard = options_.shard.id();
   partitions_.clear();
   for (TopicPartition& one : found) {
     const auto [at, is_new] = starts_.partitions.try_emplace(
@@ -230,8 +239,9 @@ void ImportService::ClaimAll() {
 // Asks how many rows are logged under the partition's name, and claims the name.
 void ImportService::Claim(size_t index) {
   Partition& partition = partitions_[index];
-  partition.name = fmt::format("kafka/{}/{}/{}@{}", cluster_, partition.where.topic,
-                               partition.where.partition, *partition.start.base);
+  partition.name = NameUnderMap(fmt::format("kafka/{}/{}/{}@{}", cluster_, partition.where.topic,
+                                            partition.where.partition, *partition.start.base),
+                                options_.shard.id().map);
   if (partition.name.size() > kFeedNameBytesMax) {
     return Fail(InvalidArgument("feed name {}: at most {} bytes, choose a shorter prefix",
                                 partition.name, kFeedNameBytesMax));
@@ -262,10 +272,31 @@ void ImportService::OnClaimed(size_t index, const absl::StatusOr<Value>& answer)
     }
   }
   if (logged < 0) return Fail(InvalidArgument("{}: a negative count", protocol::kFeed));
-  partition.next_row = *partition.start.base + logged;
+  partition.logged = logged;
   partition.is_open = true;
-  if (state_ == ImportState::kReading) return Pump();
+  if (state_ == ImportState::kReading) {  // The record that gave the base is held: the first one.
+    partition.next_row = *partition.start.base + (rows_of_shard_ ? 0 : logged);
+    return Pump();
+  }
   if (--claims_left_ == 0) BeginReading();
+}
+
+// Returns the offset where to read on, and sets the numbers of the rows there.
+int64_t ImportService::Resume(Partition& partition) {
+  const PartitionStart& start = partition.start;
+  if (!partition.is_open) return start.start;
+  const int64_t base = *start.base;
+  if (!rows_of_shard_) {
+    partition.next_row = base + partition.logged;
+    const bool may_skip = start.next_row > 0 && start.next_row <= partition.next_row;
+    return may_skip ? start.next_offset : start.start;
+  }
+  // Which rows the tickerplant has is known by counting those of the shard, from a place on where
+  // their number is known.
+  const bool may_skip = start.next_row > 0 && start.next_number <= partition.logged;
+  partition.next_row = may_skip ? start.next_row : base;
+  partition.next_number = may_skip ? start.next_number : 0;
+  return may_skip ? start.next_offset : start.start;
 }
 
 void ImportService::BeginReading() {
@@ -273,11 +304,9 @@ void ImportService::BeginReading() {
   error_ = absl::OkStatus();
   std::vector<TopicPartition> wheres;
   std::vector<int64_t> offsets;
-  for (const Partition& partition : partitions_) {
+  for (Partition& partition : partitions_) {
     wheres.push_back(partition.where);
-    const bool may_skip = partition.is_open && partition.start.next_row > 0 &&
-                          partition.start.next_row <= partition.next_row;
-    offsets.push_back(may_skip ? partition.start.next_offset : partition.start.start);
+    offsets.push_back(Resume(partition));
   }
   LogInfo("reading partitions={} prefix={} cluster={}", wheres.size(), options_.prefix, cluster_);
   reader_->Read(std::move(wheres), std::move(offsets));
@@ -293,10 +322,19 @@ std::string ImportService::Where(const Partition& partition, int64_t offset) con
 // Sends records while the tickerplant keeps up.
 void ImportService::Pump() {
   if (connection_ == nullptr || stopped_) return;
+  size_t bytes = 0;
   while (state_ == ImportState::kReading && unanswered_.size() < kUnansweredMax &&
          unanswered_bytes_ < kUnansweredBytes) {
+    // Rows of other shards have no answers that would end this.
+    if (bytes > kPumpBytes) {
+      loop_.Post([this, alive = std::weak_ptr(alive_)] {
+        if (!alive.expired()) Pump();
+      });
+      break;
+    }
     std::optional<ReadRecord> record = held_ ? std::exchange(held_, std::nullopt) : reader_->Take();
     if (!record) break;
+    bytes += record->message == nullptr ? 0 : record->payload().size();
     if (!Handle(*record)) {
       held_ = std::move(record);
       break;
@@ -361,28 +399,73 @@ absl::Status ImportService::Send(Partition& partition, const ReadRecord& record)
   if (static_cast<int64_t>(rows.batch.rows) != headers.rows) {
     return InvalidArgument("header rows: {}, the payload has {}", headers.rows, rows.batch.rows);
   }
+  if (rows_of_shard_) return SendRowsOfShard(partition, record, rows, table);
+  SendRows(partition, record, headers.first_row - *partition.start.base, headers.rows, table);
+  return absl::OkStatus();
+}
+
+absl::Status ImportService::SendRowsOfShard(Partition& partition, const ReadRecord& record,
+                                            const wire::RowsView& rows,
+                                            std::span<const std::byte> table) {
+  const RecordHeaders& headers = *record.headers;
+  if (headers.first_row < partition.next_row) {
+    return DataLoss("rows {} to {} of {} are twice in Kafka", headers.first_row,
+                    partition.next_row - 1, partition.where.table);
+  }
+  TS_ASSIGN_OR_RETURN(const RowsOfShard::Chosen chosen,
+                      rows_of_shard_->Choose(partition.where.table, rows, table));
+  rows_of_others_ += headers.rows - chosen.rows;
+  const int64_t number = partition.next_number;
+  partition.next_number += chosen.rows;
+  if (chosen.rows > 0 && partition.next_number > partition.logged) {
+    SendRows(partition, record, number, chosen.rows, chosen.table);
+    return absl::OkStatus();
+  }
+  rows_dropped_ += chosen.rows;
+  partition.next_row = headers.first_row + headers.rows;
+  // Otherwise an answer will say that the rows before it are logged.
+  if (partition.unanswered == 0) {
+    NotePlace(partition, {.next_offset = record.offset + 1,
+                          .next_row = partition.next_row,
+                          .next_number = partition.next_number});
+  }
+  return absl::OkStatus();
+}
+
+// Sends rows of a record, which are `rows` rows from `number` on under the feed's name.
+void ImportService::SendRows(Partition& partition, const ReadRecord& record, int64_t number,
+                             int64_t rows, std::span<const std::byte> table) {
   ByteBuffer message;
   message.reserve(table.size() + partition.name.size() + partition.where.table.size() + 64);
   wire::UpdEncoder encoder(message);
   encoder.BeginFrame();
-  encoder.NumberedHead(partition.name, headers.first_row - *partition.start.base,
-                       partition.where.table);
+  encoder.NumberedHead(partition.name, number, partition.where.table);
   message.Append(table);
   encoder.EndFrame(wire::MessageKind::kSync);
-  partition.next_row = headers.first_row + headers.rows;
-  rows_sent_ += headers.rows;
+  partition.next_row = record.headers->first_row + record.headers->rows;
+  rows_sent_ += rows;
   bytes_ += static_cast<int64_t>(message.size());
   rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
   unanswered_.push_back({.kind = Unanswered::Kind::kRows,
                          .partition = record.partition,
-                         .rows = headers.rows,
+                         .rows = rows,
                          .bytes = message.size(),
                          .next_offset = record.offset + 1,
                          .next_row = partition.next_row,
+                         .next_number = partition.next_number,
                          .written_ms = rd_kafka_message_timestamp(record.message.get(), &type)});
   unanswered_bytes_ += message.size();
+  ++partition.unanswered;
   connection_->Queue(std::move(message));
-  return absl::OkStatus();
+}
+
+// Everything before the place that `passed` names is logged, or of other shards.
+void ImportService::NotePlace(Partition& partition, const Unanswered& passed) {
+  PartitionStart& start = starts_.partitions[{partition.where.topic, partition.where.partition}];
+  start.next_offset = partition.start.next_offset = passed.next_offset;
+  start.next_row = partition.start.next_row = passed.next_row;
+  start.next_number = partition.start.next_number = passed.next_number;
+  starts_changed_ = true;
 }
 
 void ImportService::OnLogged(const Unanswered& sent, const absl::StatusOr<Value>& answer) {
@@ -393,14 +476,12 @@ void ImportService::OnLogged(const Unanswered& sent, const absl::StatusOr<Value>
                          fmt::format("refused: {}", Where(partition, sent.next_offset - 1))));
   }
   rows_logged_ += sent.rows;
+  if (partition.unanswered > 0) --partition.unanswered;
   if (sent.written_ms > 0) {
     delay_ms_ = std::max<int64_t>(0, NowMs() - sent.written_ms);
     delay_ms_max_ = std::max(delay_ms_max_, delay_ms_);
   }
-  PartitionStart& start = starts_.partitions[{partition.where.topic, partition.where.partition}];
-  start.next_offset = partition.start.next_offset = sent.next_offset;
-  start.next_row = partition.start.next_row = sent.next_row;
-  starts_changed_ = true;
+  NotePlace(partition, sent);
 }
 
 Value ImportService::Stats() const {
@@ -425,6 +506,7 @@ Value ImportService::Stats() const {
   add("records_written", Value::Long(records_));
   add("bytes_written", Value::Long(bytes_));
   add("rows_dropped", Value::Long(rows_dropped_));
+  add("rows_of_other_shards", Value::Long(rows_of_others_));
   add("errors", Value::Long(failures_));
   add("restarts", Value::Long(std::max<int64_t>(0, connects_ - 1)));
   add("days_ended", Value::Long(days_ended_));

@@ -10,6 +10,9 @@
 // of the partition (start_file.h). At each connection the tickerplant says how many of them it has
 // logged, and reading resumes there. So each row is logged once, and nothing is committed to Kafka.
 //
+// With shards, the tickerplant gets the rows of its shard (rows_of_shard.h). Only these are
+// counted, and the map is a part of the feed's name (NameUnderMap).
+//
 // Rows go in sync messages, whose answers say that they are logged. What cannot be published is
 // state `failed`, with an error; it is tried again every few seconds.
 //
@@ -21,10 +24,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bridge/rows_of_shard.h"
 #include "bridge/start_file.h"
 #include "bridge/topic_reader.h"
 #include "table/value.h"
@@ -42,6 +47,7 @@ struct ImportOptions {
   std::string instance;  // Distinguishes this process from others that claim the same names.
   std::string prefix = "tickstack";
   std::vector<std::string> tables;  // Empty: all tables of the tickerplant that have a topic.
+  BridgeShard shard;
   ReadStart from;
   std::string start_file;
   int64_t window_rows = 1'000'000;  // As for feeds; 0: never wait for subscribers.
@@ -76,17 +82,22 @@ class ImportService final : public wire::ClientHandler {
     TopicPartition where;
     std::string name;      // The feed's name; empty before its base is known.
     bool is_open = false;  // True once the tickerplant has said how many rows it has.
-    int64_t next_row = 0;  // Number of the next row to send.
+    int64_t logged = 0;    // What it has said.
+    int64_t next_row = 0;  // Number of the next row of the partition to send.
+    // With shards: number of the next row under the feed's name.
+    int64_t next_number = 0;
+    size_t unanswered = 0;  // Messages.
     PartitionStart start;
   };
   struct Unanswered {
     enum class Kind : uint8_t { kTables, kClaim, kRows };
-    Kind kind;
+    Kind kind = Kind::kRows;
     size_t partition = 0;
     int64_t rows = 0;
     size_t bytes = 0;
     int64_t next_offset = 0;
     int64_t next_row = 0;
+    int64_t next_number = 0;
     int64_t written_ms = 0;  // When the record was written, since 1970.
   };
 
@@ -96,10 +107,16 @@ class ImportService final : public wire::ClientHandler {
   void Claim(size_t partition);
   void OnClaimed(size_t partition, const absl::StatusOr<Value>& answer);
   void OnLogged(const Unanswered& sent, const absl::StatusOr<Value>& answer);
+  int64_t Resume(Partition& partition);
   void BeginReading();
   void Pump();
   bool Handle(ReadRecord& record);
   absl::Status Send(Partition& partition, const ReadRecord& record);
+  absl::Status SendRowsOfShard(Partition& partition, const ReadRecord& record,
+                               const wire::RowsView& rows, std::span<const std::byte> table);
+  void SendRows(Partition& partition, const ReadRecord& record, int64_t number, int64_t rows,
+                std::span<const std::byte> table);
+  void NotePlace(Partition& partition, const Unanswered& passed);
   std::string Where(const Partition& partition, int64_t offset) const;
   void Fail(absl::Status why);
   void SaveStarts();
@@ -122,9 +139,10 @@ class ImportService final : public wire::ClientHandler {
   std::deque<Unanswered> unanswered_;
   size_t unanswered_bytes_ = 0;
   wire::UpdDecoder decoder_;
+  std::optional<RowsOfShard> rows_of_shard_;  // nullopt: there are no shards.
 
   int64_t records_ = 0, rows_sent_ = 0, rows_logged_ = 0, rows_dropped_ = 0, bytes_ = 0;
-  int64_t days_ended_ = 0, connects_ = 0, failures_ = 0;
+  int64_t rows_of_others_ = 0, days_ended_ = 0, connects_ = 0, failures_ = 0;
   int64_t delay_ms_ = 0, delay_ms_max_ = 0;
 
   wire::Timer retry_, save_;

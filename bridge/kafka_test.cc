@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "bridge/bridge_metrics.h"
 #include "bridge/committed_records.h"
 #include "bridge/import_service.h"
+#include "bridge/rows_of_shard.h"
 #include "bridge/schema_record.h"
 #include "bridge/start_file.h"
 #include "bridge/topic_reader.h"
@@ -299,6 +301,82 @@ TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
   std::filesystem::remove_all(folder);
 }
 
+// Goal: each shard of a stack gets its rows of the same topics once, whenever its bridge restarts.
+TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
+  const auto map = std::make_shared<const ShardMap>(*ShardMap::Create(
+      {"a", "b", "c"}, {{"S0", "a"}, {"S1", "b"}, {"S2", "a"}, {"S3", "b"}, {"S4", "a"}}));
+  const std::string folder = testing::TempDir() + "bridge_shards";
+  std::filesystem::remove_all(folder);
+  Writing writing;
+  Open(writing);
+  int64_t next = 0;
+  const auto write = [&](int records) {
+    for (int i = 0; i < records; ++i) {
+      OutgoingBatch batch = Batch(next / 3);  // Partitions take turns.
+      OutgoingRecord& record = batch.records[0];
+      SymbolVector symbols;
+      std::vector<int64_t> sizes;
+      for (int k = 0; k < 3; ++k, ++next) {
+        symbols.push_back(fmt::format("S{}", next % 5));
+        sizes.push_back(next);
+      }
+      record.first_row *= 3;
+      record.rows = 3;
+      record.payload = wire::EncodeMessage(
+          wire::MessageKind::kAsync,
+          Value::Table({"sym", "size"}, {Value::Symbols(std::move(symbols)),
+                                         Value::Vector<int64_t>(Type::kLong, sizes)}));
+      writing.writer->Put(std::move(batch));
+    }
+  };
+  const auto expected = [&](std::string_view shard) {
+    std::vector<int64_t> rows;
+    for (int64_t row = 0; row < next; ++row) {
+      const size_t index = map->ShardOf(fmt::format("S{}", row % 5));
+      if (map->shards()[index] == shard) rows.push_back(row);
+    }
+    return rows;
+  };
+  std::vector<SmallTickerplant> tickerplants(map->size());
+  std::vector<std::unique_ptr<wire::Server>> servers;
+  std::vector<ImportOptions> options(map->size());
+  for (size_t i = 0; i < map->size(); ++i) {
+    servers.push_back(*wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplants[i]));
+    options[i].tickerplant = {.host = "127.0.0.1", .port = servers[i]->port(), .unix_path = {}};
+    options[i].kafka = options_;
+    options[i].prefix = "p";
+    options[i].instance = "one";
+    options[i].shard = {map, i};
+    options[i].start_file = fmt::format("{}/{}", folder, i);
+  }
+  for (int life = 0; life < 4; ++life) {
+    write(5);
+    if (life == 2) std::filesystem::remove(options[0].start_file);  // Only costs reading again.
+    std::vector<std::unique_ptr<ImportService>> services;
+    for (const ImportOptions& each : options) {
+      services.push_back(std::make_unique<ImportService>(loop_, each));
+    }
+    const auto have_all = [&] {
+      for (size_t i = 0; i < map->size(); ++i) {
+        if (tickerplants[i].rows.size() < expected(map->shards()[i]).size()) return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(loop_.RunUntil(have_all, kAtMost)) << services[0]->error();
+  }
+  for (size_t i = 0; i < map->size(); ++i) {
+    std::sort(tickerplants[i].rows.begin(), tickerplants[i].rows.end());
+    EXPECT_EQ(tickerplants[i].rows, expected(map->shards()[i])) << i;
+  }
+
+  // With another map, the count of rows would be about other rows.
+  options[0].shard.map = std::make_shared<const ShardMap>(*ShardMap::Create({"a", "b"}, {}));
+  ImportService service(loop_, options[0]);
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("is about shard a of the map"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
   const kafka::KafkaOwned<rd_kafka_t> producer = *kafka::OpenKafka(RD_KAFKA_PRODUCER, options_, {});
   char value[] = "x";
@@ -351,6 +429,14 @@ TEST(StartFile, KeepsWhatWasSaved) {
   EXPECT_EQ(loaded->partitions, file.partitions);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2);
   EXPECT_THAT(StartFile::Load(path).status().ToString(), HasSubstr("b.starts:3"));
+
+  file.shard = {"b", "0123456789abcdef"};
+  file.partitions[{"p.trade", 0}].next_number = 12;
+  ASSERT_EQ(file.Save(path), absl::OkStatus());
+  const absl::StatusOr<StartFile> of_shard = StartFile::Load(path);
+  ASSERT_TRUE(of_shard.ok()) << of_shard.status();
+  EXPECT_EQ(of_shard->shard, file.shard);
+  EXPECT_EQ(of_shard->partitions, file.partitions);
   std::filesystem::remove_all(folder);
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "kafka/kafka_client.h"
+#include "table/shard_map.h"
 #include "table/types.h"
 #include "wire/codec.h"
 #include "wire/upd_encoder.h"
@@ -18,15 +18,6 @@ namespace {
 
 constexpr size_t kSliceRowsMax = 4096;
 constexpr size_t kSliceBytes = size_t{64} << 10;  // Rows are added in slices of about this size.
-
-int SymbolColumnOf(const Schema& schema) {
-  const int named = schema.Find("sym");
-  if (named >= 0 && schema.columns[static_cast<size_t>(named)].type == Type::kSymbol) return named;
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
-    if (schema.columns[i].type == Type::kSymbol) return static_cast<int>(i);
-  }
-  return -1;
-}
 
 // Returns the end of the name that begins at `offset`, after its NUL; nullopt if there is none.
 std::optional<size_t> EndOfName(std::span<const std::byte> data, size_t offset) {
@@ -58,10 +49,12 @@ bool IsWhole(const ColumnView& column, size_t rows) {
 
 }  // namespace
 
-PartitionedRows::PartitionedRows(Schema schema, int32_t partitions, size_t record_bytes)
+PartitionedRows::PartitionedRows(Schema schema, int32_t partitions, Choose choose,
+                                 size_t record_bytes)
     : schema_(std::move(schema)),
+      choose_(std::move(choose)),
       record_bytes_(record_bytes),
-      symbol_column_(SymbolColumnOf(schema_)),
+      symbol_column_(ShardColumnOf(schema_)),
       pending_(static_cast<size_t>(std::max(1, partitions))),
       rows_of_(pending_.size()),
       at_(pending_.size()) {
@@ -85,7 +78,7 @@ void PartitionedRows::ChoosePartitions(const BatchView& batch) {
   size_t offset = 0;
   for (size_t row = 0; row < batch.rows; ++row) {
     const std::string_view name(reinterpret_cast<const char*>(names.data()) + offset);
-    partition_of_[row] = kafka::PartitionOf(name, partitions());
+    partition_of_[row] = choose_(name);
     offset += name.size() + 1;
   }
 }

@@ -1,16 +1,16 @@
 #pragma once
 
-// Divides the rows of a table among the partitions of its topic, and makes Kafka records of them.
+// Divides the rows of a table among partitions, and makes Kafka records of them.
 //
 // All rows of a symbol are in one partition, in the order in which they were added. The symbol is
-// that of the column `sym` or, if there is none, of the first symbol column; without any, all rows
-// are in partition 0.
+// that of the column ShardColumnOf (table/shard_map.h); without one, all rows are in partition 0.
 //
 // Threads: one owner.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,11 +29,13 @@ struct PartitionRecord {
 
 class PartitionedRows {
  public:
+  // Returns the partition of a symbol, from 0 on.
+  using Choose = std::function<int32_t(std::string_view symbol)>;
   // A record is complete when it has about `record_bytes`. `partitions` is at least 1.
-  PartitionedRows(Schema schema, int32_t partitions, size_t record_bytes);
+  PartitionedRows(Schema schema, int32_t partitions, Choose choose, size_t record_bytes);
 
   // Adds the rows of a batch that CheckBatch accepts. kInvalidArgument, with no row added, if a
-  // column's bytes do not have its rows. Cost: a hash per row, and a copy of all bytes.
+  // column's bytes do not have its rows. Cost: a choice per row, and a copy of all bytes.
   absl::Status Add(const BatchView& batch);
 
   // Returns the complete records and, as records, all rows that are pending.
@@ -56,8 +58,9 @@ class PartitionedRows {
   void Complete(int32_t partition);
 
   const Schema schema_;
+  const Choose choose_;
   const size_t record_bytes_;
-  int symbol_column_ = -1;
+  const int symbol_column_;
   std::vector<Pending> pending_;
   std::vector<PartitionRecord> complete_;
   size_t bytes_ = 0;

@@ -49,12 +49,17 @@ class Spreading {
     return addresses;
   }
 
-  // Replaces the options by copies for all shards, each changed by `change`.
-  template <typename All, typename Change>
-  void Spread(All& all, const Change& change) {
+  // Replaces the options by copies for all shards, each changed by `change`. Options for which
+  // `is_template` is false stay as they are.
+  template <typename All, typename Change, typename Predicate>
+  void Spread(All& all, const Change& change, const Predicate& is_template) {
     All spread;
+    for (const auto& one : all) {
+      if (!is_template(one)) spread.push_back(one);
+    }
     for (const Shard& shard : shards_) {
       for (const auto& one : all) {
+        if (!is_template(one)) continue;
         auto options = one;
         change(options, shard);
         options.name += "-" + shard.name;
@@ -65,6 +70,10 @@ class Spreading {
       }
     }
     all = std::move(spread);
+  }
+  template <typename All, typename Change>
+  void Spread(All& all, const Change& change) {
+    Spread(all, change, [](const auto&) { return true; });
   }
 
   void Run();
@@ -117,6 +126,16 @@ void Spreading::Run() {
     options.shard = IdOf(config_.shard_map.get(), IndexOf(shard));
     AddFolder(options.state.path, shard);
   });
+  // What another stack wrote to Kafka may be rows of all shards, so each shard takes its own.
+  Spread(
+      config_.bridges,
+      [this](auto& options, const Shard& shard) {
+        options.tickerplant = Renamed(options.tickerplant, shard);
+        options.shard = {config_.shard_map, IndexOf(shard)};
+      },
+      [this](const bridge::BridgeOptions& options) {
+        return options.direction == "from-kafka" && IsTemplate(options.tickerplant);
+      });
 }
 
 absl::StatusOr<std::vector<Shard>> ReadSections(const std::vector<ConfigTable>& sections,
@@ -326,7 +345,8 @@ absl::Status ConnectOthers(const ConfigTable& root, const Spreading& spreading,
     if (!spreading.IsTemplate(bridge.tickerplant)) continue;
     return root.ErrorAt("bridge",
                         fmt::format("{}: each shard has a tickerplant: expected the name "
-                                    "of one, such as tickerplant = \"{}\"",
+                                    "of one, such as tickerplant = \"{}\", or direction = "
+                                    "\"from-kafka\"",
                                     bridge.name, spreading.Renamed(bridge.tickerplant, first)));
   }
   return absl::OkStatus();

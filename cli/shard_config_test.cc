@@ -110,6 +110,22 @@ TEST(ShardConfig, AGatewayHasTheShardsOfOtherFilesByName) {
               HasSubstr("gateway.shard: leave rdbs, urgent_rdbs and hdbs to each shard"));
 }
 
+TEST(ShardConfig, EachShardHasABridgeFromKafka) {
+  const std::string bridge = "[[bridge]]\nname = \"in\"\nport = 6020\n";
+  StackConfig config = Parsed(std::string(kTwoShards) + bridge + "direction = \"from-kafka\"\n" +
+                              "[[bridge]]\nname = \"out\"\ntickerplant = \"tickerplant-b\"\n");
+  ASSERT_EQ(config.bridges.size(), 3u);
+  EXPECT_EQ(config.bridges[0].name, "out");  // It passes on all rows of its shard.
+  EXPECT_EQ(config.bridges[0].shard.map, nullptr);
+  EXPECT_EQ(config.bridges[2].name, "in-b");
+  EXPECT_EQ(config.bridges[2].tickerplant, "tickerplant-b");
+  EXPECT_EQ(config.bridges[2].listener.port, 6120);
+  EXPECT_EQ(config.bridges[2].shard.id(), config.rdbs[1].shard);
+  EXPECT_THAT(ErrorOf(std::string(kTwoShards) + bridge),
+              HasSubstr("bridge: in: each shard has a tickerplant: expected the name of one, such "
+                        "as tickerplant = \"tickerplant-a\", or direction = \"from-kafka\""));
+}
+
 TEST(ShardConfig, HasPortsAndFoldersByShard) {
   StackConfig config = Parsed(kTwoShards);
   EXPECT_EQ(config.tickerplant->listener.port, 5010);

@@ -59,6 +59,16 @@ brokers = "{brokers}"
 prefix = "{prefix}"
 {more}
 """
+SHARDS = """
+[[shard]]
+name = "a"
+symbols = ["AIG"]
+[[shard]]
+name = "b"
+symbols = ["BAC", "IBM"]
+[[shard]]
+name = "c"
+"""
 SMALL = """
 [tables]
 trade = "time p, sym s, price f, note *"
@@ -105,12 +115,12 @@ class BridgeTest(stack.StackTest):
         for table in ("quote", "trade"):
             self.compare(here, there, table, SYMBOLS)
 
-    def compare(self, here, there, table, symbols):
+    def compare(self, here, there, table, symbols, rdb="rdb"):
         """Compares the bytes of the answers, so that a null is equal to another null."""
         for symbol in symbols:
             with self.subTest(table=table, symbol=symbol):
                 query = f"select from {table} where sym=`{symbol}"
-                with here.connect("rdb") as one, there.connect("rdb") as other:
+                with here.connect("rdb") as one, there.connect(rdb) as other:
                     rows = one.call_for_bytes(query)
                     self.assertGreater(len(rows), 1000)
                     # Not assertEqual, which would print them.
@@ -186,6 +196,37 @@ class KafkaBridgeTest(BridgeTest):
             else:
                 there.kill(victim)
         self.wait_for_ticks(here, there, 240)
+
+    def test_each_shard_gets_its_ticks_though_everything_is_killed(self):
+        path = self.fixture("lean-ticks")
+        config = lean_archives.STACK.format(path=path).partition("[monitor]")[0]
+        there = self.start_stack(SHARDS + self.from_kafka("shards"), "--date", DATE, name="there")
+        here = self.start_stack(config + "start = true\n" + self.to_kafka("shards", "batch_bytes = 200_000"),
+                                "--date", DATE, name="here")
+        chance = random.Random(SEED)
+        print(f"seed {SEED}", file=sys.stderr)
+        victims = ("from_kafka-a", "broker", "tickerplant-b", "from_kafka-c", "from_kafka-b", "rdb-a", "tickerplant-a")
+        for number in range(KILLS):
+            time.sleep(chance.uniform(0.2, 1.5))
+            victim = victims[number % len(victims)]
+            print(f"kill {number}: {victim}", file=sys.stderr)
+            if victim == "broker":
+                self.broker.kill()
+                self.broker.start()
+            else:
+                there.kill(victim)
+
+        rdbs = ("rdb-a", "rdb-b", "rdb-c")
+        def rows(table):
+            return [there.count(table, rdb) for rdb in rdbs]
+        stack.wait_until(lambda: sum(rows("quote")) >= QUOTES and sum(rows("trade")) >= TRADES, 240, "all rows")
+        stack.wait_until(lambda: self.stats(there, "from_kafka-c")["records_behind"] == 0, 60, "the end of the topics")
+        time.sleep(1)
+        for table, count in (("quote", QUOTES), ("trade", TRADES)):
+            self.assertEqual(count, sum(rows(table)))
+            self.assertEqual(0, rows(table)[2])
+            self.compare(here, there, table, SYMBOLS[:1], "rdb-a")
+            self.compare(here, there, table, SYMBOLS[1:], "rdb-b")
 
     def test_rows_days_and_restarts(self):
         here = self.start_stack(SMALL + self.to_kafka("small"), name="here")
