@@ -41,8 +41,9 @@ constexpr serve::Metric kMetrics[] = {
      {},
      kMs},
     {"records_behind", kGauge, "records",
-     "From Kafka: offsets between the last record read and the ends of the partitions.", kStats,
-     "records_behind"},
+     "From Kafka: offsets between the last record read and the ends of the partitions. A partition "
+     "whose end is not known counts as 1.",
+     kStats, "records_behind"},
     {"delay_seconds",
      kGauge,
      "seconds",
@@ -62,7 +63,9 @@ constexpr serve::Metric kMetrics[] = {
     {"rows_dropped_total", kCounter, "rows", "From Kafka: rows that the tickerplant had already.",
      kStats, "rows_dropped"},
     {"rows_of_other_shards_total", kCounter, "rows",
-     "From Kafka into a shard: rows that belong to other shards.", kStats, "rows_of_other_shards"},
+     "From Kafka into a shard: rows that belong to other shards. Rows that are read again count "
+     "again.",
+     kStats, "rows_of_other_shards"},
     {"upds_refused_total", kCounter, "messages",
      "To Kafka: messages of the log that do not fit their table.", kStats, "refused"},
     {"restarts_total", kCounter, "times",

@@ -8,6 +8,7 @@
 #include "bridge/schema_record.h"
 #include "kafka/kafka_client.h"
 #include "table/schema.h"
+#include "table/shard_map.h"
 #include "table/types.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
@@ -62,9 +63,10 @@ absl::Status Exporter::Begin(StreamState committed, const NameMap<int32_t>& part
     const auto partition_of = [partitions = count->second](std::string_view symbol) {
       return kafka::PartitionOf(symbol, partitions);
     };
-    tables_.emplace(schema.table, TableRows{PartitionedRows(schema, count->second, partition_of,
-                                                            options_.record_bytes),
-                                            SchemaHash(schema)});
+    tables_.emplace(schema.table,
+                    TableRows{PartitionedRows(schema, ShardColumnOf(schema), count->second,
+                                              partition_of, options_.record_bytes),
+                              SchemaHash(schema)});
   }
   for (auto& [name, table] : committed.tables) {
     if (!tables_.contains(name)) table.rows_of_log = kNotExported;

@@ -287,7 +287,7 @@ TEST(PartitionOf, IsThatOfKafkasJavaProducer) {
 int32_t First(std::string_view) { return 0; }
 
 TEST(PartitionedRows, RecordsAreCompleteAtTheirSize) {
-  PartitionedRows rows(kTrade, 1, First, 1000);
+  PartitionedRows rows(kTrade, -1, 1, First, 1000);
   ByteBuffer longs;
   for (int64_t i = 0; i < 20'000; ++i) longs.AppendLittle(i);
   ByteBuffer names, notes;
@@ -312,7 +312,7 @@ TEST(PartitionedRows, RecordsAreCompleteAtTheirSize) {
 }
 
 TEST(PartitionedRows, ABatchWithTooFewBytesAddsNothing) {
-  PartitionedRows rows(kTrade, 2, First, 1000);
+  PartitionedRows rows(kTrade, 1, 2, First, 1000);
   ByteBuffer longs;
   longs.AppendLittle(int64_t{1});
   ByteBuffer name;

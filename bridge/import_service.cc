@@ -21,9 +21,13 @@ using namespace std::chrono_literals;
 constexpr auto kRetryAfter = 2s;    // After an error.
 constexpr auto kHeldAfter = 500ms;  // While another feed has a name.
 constexpr auto kSavePeriod = 1s;
+// The older place of the start file has this age, or up to twice this age. A tickerplant's log that
+// old is on the disk.
+constexpr int64_t kOlderNs = 60 * kNsPerSecond;
 constexpr auto kFindAgain = 1s;  // While no topic exists.
 constexpr size_t kUnansweredMax = 256;
-constexpr size_t kPumpBytes = size_t{4} << 20;  // Handled without a pause: some 5 ms.
+// Handled without a pause: a few ms.
+constexpr size_t kPumpBytes = size_t{4} << 20, kPumpRecords = 1000;
 constexpr size_t kUnansweredBytes = size_t{16} << 20;
 constexpr size_t kFeedNameBytesMax = 256;  // The tickerplant's limit.
 
@@ -80,6 +84,15 @@ void ImportService::Stop(std::chrono::nanoseconds at_most) {
 
 void ImportService::SaveStarts() {
   if (!std::exchange(starts_changed_, false)) return;
+  const int64_t now_ns = MonotonicNs();
+  const bool rotates = now_ns - rotated_ns_ > kOlderNs;
+  if (rotates) rotated_ns_ = now_ns;
+  for (Partition& partition : partitions_) {
+    PartitionStart& start = partition.start;
+    if (rotates && start.next_older.row > 0) start.older = start.next_older;
+    if (rotates) start.next_older = start.newest;
+    starts_.partitions[{partition.where.topic, partition.where.partition}] = start;
+  }
   const absl::Status saved = starts_.Save(options_.start_file);
   if (saved.ok()) return;
   starts_changed_ = true;
@@ -196,19 +209,17 @@ void ImportService::OnFound(std::vector<TopicPartition> found, const std::string
       SendSync(Value::String(protocol::kTables), {.kind = Unanswered::Kind::kTables});
     });
   }
+  SaveStarts();  // The partitions are made anew.
   if (!starts_.cluster.empty() && starts_.cluster != cluster) {
     return Fail(FailedPrecondition(
         "{} is about cluster {}, the brokers are of cluster {}: give this bridge another name",
         options_.start_file, starts_.cluster, cluster));
   }
-  if (!starts_.partitions.empty() && starts_.shard != options_.shard.id()) {
-    return Fail(FailedPrecondition(
-        "{} is about {}, this bridge is of {}: give this bridge another name, and say in `from` "
-        "where it begins",
-        options_.start_file, Describe(starts_.shard), Describe(options_.shard.id())));
-  }
+  const bool says_where = options_.from.kind != ReadStart::Kind::kBeginning;
+  const absl::Status entered =
+      starts_.EnterMap(options_.start_file, options_.prefix, options_.shard.id(), says_where);
+  if (!entered.ok()) return Fail(entered);
   starts_.cluster = cluster_ = cluster;
-  starts_.shard = options_.shard.id();
   partitions_.clear();
   for (TopicPartition& one : found) {
     const auto [at, is_new] = starts_.partitions.try_emplace(
@@ -286,17 +297,23 @@ int64_t ImportService::Resume(Partition& partition) {
   const PartitionStart& start = partition.start;
   if (!partition.is_open) return start.start;
   const int64_t base = *start.base;
-  if (!rows_of_shard_) {
-    partition.next_row = base + partition.logged;
-    const bool may_skip = start.next_row > 0 && start.next_row <= partition.next_row;
-    return may_skip ? start.next_offset : start.start;
+  if (!rows_of_shard_) partition.next_row = base + partition.logged;
+  for (const Place& place : {start.newest, start.older}) {
+    if (place.row == 0) continue;
+    if (!rows_of_shard_) {
+      if (place.row <= partition.next_row) return place.offset;
+    } else if (place.count <= partition.logged) {
+      // Which rows the tickerplant has is known by counting the shard's rows from here on.
+      partition.next_row = place.row;
+      partition.next_count = place.count;
+      return place.offset;
+    }
   }
-  // Which rows the tickerplant has is known by counting those of the shard, from a place on where
-  // their number is known.
-  const bool may_skip = start.next_row > 0 && start.next_number <= partition.logged;
-  partition.next_row = may_skip ? start.next_row : base;
-  partition.next_number = may_skip ? start.next_number : 0;
-  return may_skip ? start.next_offset : start.start;
+  if (rows_of_shard_) {
+    partition.next_row = base;
+    partition.next_count = 0;
+  }
+  return start.start;
 }
 
 void ImportService::BeginReading() {
@@ -322,11 +339,11 @@ std::string ImportService::Where(const Partition& partition, int64_t offset) con
 // Sends records while the tickerplant keeps up.
 void ImportService::Pump() {
   if (connection_ == nullptr || stopped_) return;
-  size_t bytes = 0;
+  size_t bytes = 0, records = 0;
   while (state_ == ImportState::kReading && unanswered_.size() < kUnansweredMax &&
          unanswered_bytes_ < kUnansweredBytes) {
     // Rows of other shards have no answers that would end this.
-    if (bytes > kPumpBytes) {
+    if (bytes > kPumpBytes || ++records > kPumpRecords) {
       loop_.Post([this, alive = std::weak_ptr(alive_)] {
         if (!alive.expired()) Pump();
       });
@@ -353,8 +370,6 @@ bool ImportService::Handle(ReadRecord& record) {
   }
   if (!partition.start.base) {
     partition.start.base = record.headers->first_row;
-    starts_.partitions[{partition.where.topic, partition.where.partition}].base =
-        record.headers->first_row;
     starts_changed_ = true;
     SaveStarts();
     if (starts_changed_) {
@@ -415,9 +430,9 @@ absl::Status ImportService::SendRowsOfShard(Partition& partition, const ReadReco
   TS_ASSIGN_OR_RETURN(const RowsOfShard::Chosen chosen,
                       rows_of_shard_->Choose(partition.where.table, rows, table));
   rows_of_others_ += headers.rows - chosen.rows;
-  const int64_t number = partition.next_number;
-  partition.next_number += chosen.rows;
-  if (chosen.rows > 0 && partition.next_number > partition.logged) {
+  const int64_t number = partition.next_count;
+  partition.next_count += chosen.rows;
+  if (chosen.rows > 0 && partition.next_count > partition.logged) {
     SendRows(partition, record, number, chosen.rows, chosen.table);
     return absl::OkStatus();
   }
@@ -425,9 +440,7 @@ absl::Status ImportService::SendRowsOfShard(Partition& partition, const ReadReco
   partition.next_row = headers.first_row + headers.rows;
   // Otherwise an answer will say that the rows before it are logged.
   if (partition.unanswered == 0) {
-    NotePlace(partition, {.next_offset = record.offset + 1,
-                          .next_row = partition.next_row,
-                          .next_number = partition.next_number});
+    NotePlace(partition, {record.offset + 1, partition.next_row, partition.next_count});
   }
   return absl::OkStatus();
 }
@@ -450,21 +463,16 @@ void ImportService::SendRows(Partition& partition, const ReadRecord& record, int
                          .partition = record.partition,
                          .rows = rows,
                          .bytes = message.size(),
-                         .next_offset = record.offset + 1,
-                         .next_row = partition.next_row,
-                         .next_number = partition.next_number,
+                         .next = {record.offset + 1, partition.next_row, partition.next_count},
                          .written_ms = rd_kafka_message_timestamp(record.message.get(), &type)});
   unanswered_bytes_ += message.size();
   ++partition.unanswered;
   connection_->Queue(std::move(message));
 }
 
-// Everything before the place that `passed` names is logged, or of other shards.
-void ImportService::NotePlace(Partition& partition, const Unanswered& passed) {
-  PartitionStart& start = starts_.partitions[{partition.where.topic, partition.where.partition}];
-  start.next_offset = partition.start.next_offset = passed.next_offset;
-  start.next_row = partition.start.next_row = passed.next_row;
-  start.next_number = partition.start.next_number = passed.next_number;
+// Everything before `place` is logged, or of other shards.
+void ImportService::NotePlace(Partition& partition, const Place& place) {
+  partition.start.newest = place;
   starts_changed_ = true;
 }
 
@@ -473,7 +481,7 @@ void ImportService::OnLogged(const Unanswered& sent, const absl::StatusOr<Value>
   Partition& partition = partitions_[sent.partition];
   if (!answer.ok()) {
     return Fail(Annotate(answer.status(),
-                         fmt::format("refused: {}", Where(partition, sent.next_offset - 1))));
+                         fmt::format("refused: {}", Where(partition, sent.next.offset - 1))));
   }
   rows_logged_ += sent.rows;
   if (partition.unanswered > 0) --partition.unanswered;
@@ -481,7 +489,7 @@ void ImportService::OnLogged(const Unanswered& sent, const absl::StatusOr<Value>
     delay_ms_ = std::max<int64_t>(0, NowMs() - sent.written_ms);
     delay_ms_max_ = std::max(delay_ms_max_, delay_ms_);
   }
-  NotePlace(partition, sent);
+  NotePlace(partition, sent.next);
 }
 
 Value ImportService::Stats() const {
@@ -510,7 +518,8 @@ Value ImportService::Stats() const {
   add("errors", Value::Long(failures_));
   add("restarts", Value::Long(std::max<int64_t>(0, connects_ - 1)));
   add("days_ended", Value::Long(days_ended_));
-  add("records_behind", Value::Long(reader_ == nullptr ? 0 : reader_->records_behind()));
+  const int64_t held = held_ ? 1 : 0;
+  add("records_behind", Value::Long(reader_ == nullptr ? 0 : reader_->records_behind() + held));
   add("delay_ms", Value::Float(static_cast<double>(delay_ms_)));
   add("delay_ms_max", Value::Float(static_cast<double>(delay_ms_max_)));
   return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));

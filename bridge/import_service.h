@@ -80,13 +80,12 @@ class ImportService final : public wire::ClientHandler {
  private:
   struct Partition {
     TopicPartition where;
-    std::string name;      // The feed's name; empty before its base is known.
-    bool is_open = false;  // True once the tickerplant has said how many rows it has.
-    int64_t logged = 0;    // What it has said.
-    int64_t next_row = 0;  // Number of the next row of the partition to send.
-    // With shards: number of the next row under the feed's name.
-    int64_t next_number = 0;
-    size_t unanswered = 0;  // Messages.
+    std::string name;        // The feed's name; empty before its base is known.
+    bool is_open = false;    // True once the tickerplant has said how many rows it has.
+    int64_t logged = 0;      // What it has said.
+    int64_t next_row = 0;    // Number of the next row of the partition to send.
+    int64_t next_count = 0;  // With shards: rows of the shard before it.
+    size_t unanswered = 0;   // Messages.
     PartitionStart start;
   };
   struct Unanswered {
@@ -95,9 +94,7 @@ class ImportService final : public wire::ClientHandler {
     size_t partition = 0;
     int64_t rows = 0;
     size_t bytes = 0;
-    int64_t next_offset = 0;
-    int64_t next_row = 0;
-    int64_t next_number = 0;
+    Place next = {};         // After the record.
     int64_t written_ms = 0;  // When the record was written, since 1970.
   };
 
@@ -116,7 +113,7 @@ class ImportService final : public wire::ClientHandler {
                                const wire::RowsView& rows, std::span<const std::byte> table);
   void SendRows(Partition& partition, const ReadRecord& record, int64_t number, int64_t rows,
                 std::span<const std::byte> table);
-  void NotePlace(Partition& partition, const Unanswered& passed);
+  void NotePlace(Partition& partition, const Place& place);
   std::string Where(const Partition& partition, int64_t offset) const;
   void Fail(absl::Status why);
   void SaveStarts();
@@ -132,6 +129,7 @@ class ImportService final : public wire::ClientHandler {
 
   StartFile starts_;
   bool starts_changed_ = false;
+  int64_t rotated_ns_ = 0;  // MonotonicNs.
   std::string cluster_;
   std::vector<Partition> partitions_;
   size_t claims_left_ = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -346,7 +347,7 @@ TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
     options[i].kafka = options_;
     options[i].prefix = "p";
     options[i].instance = "one";
-    options[i].shard = {map, i};
+    options[i].shard = {map, i, {{"trade", {{"sym", Type::kSymbol}, {"size", Type::kLong}}}}};
     options[i].start_file = fmt::format("{}/{}", folder, i);
   }
   for (int life = 0; life < 4; ++life) {
@@ -420,7 +421,8 @@ TEST(StartFile, KeepsWhatWasSaved) {
   ASSERT_TRUE(StartFile::Load(path).ok());
   StartFile file;
   file.cluster = "c";
-  file.partitions[{"p.trade", 0}] = {.start = 5, .base = 17, .next_offset = 9, .next_row = 40};
+  file.partitions[{"p.trade", 0}] = {
+      .start = 5, .base = 17, .newest = {9, 40, 0}, .older = {7, 30, 0}};
   file.partitions[{"p.trade", 1}] = {.start = 5, .base = std::nullopt};
   ASSERT_EQ(file.Save(path), absl::OkStatus());
   const absl::StatusOr<StartFile> loaded = StartFile::Load(path);
@@ -431,12 +433,55 @@ TEST(StartFile, KeepsWhatWasSaved) {
   EXPECT_THAT(StartFile::Load(path).status().ToString(), HasSubstr("b.starts:3"));
 
   file.shard = {"b", "0123456789abcdef"};
-  file.partitions[{"p.trade", 0}].next_number = 12;
+  file.map_number = 3;
+  file.partitions[{"p.trade", 0}].newest.count = 12;
   ASSERT_EQ(file.Save(path), absl::OkStatus());
   const absl::StatusOr<StartFile> of_shard = StartFile::Load(path);
   ASSERT_TRUE(of_shard.ok()) << of_shard.status();
   EXPECT_EQ(of_shard->shard, file.shard);
+  EXPECT_EQ(of_shard->map_number, 3);
   EXPECT_EQ(of_shard->partitions, file.partitions);
+
+  std::ofstream(path) << "cluster c\np.trade 0 5 17 9 40\n";  // As it was before there were shards.
+  const absl::StatusOr<StartFile> before = StartFile::Load(path);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(before->partitions.begin()->second.newest, (Place{9, 40, 0}));
+  std::filesystem::remove_all(folder);
+}
+
+// Goal: no row is published twice because the map of shards has changed.
+TEST(StartFile, AnotherMapNeedsAPlaceToBegin) {
+  const std::string folder = testing::TempDir() + "bridge_maps";
+  std::filesystem::remove_all(folder);
+  const ShardId none, a{"a", "1111111111111111"}, b{"b", a.map}, later{"a", "2222222222222222"};
+  const auto enter = [&](const std::string& name, const ShardId& own, bool says_where,
+                         std::string prefix = "p") {
+    const std::string path = fmt::format("{}/{}.starts", folder, name);
+    StartFile file = *StartFile::Load(path);
+    const absl::Status entered = file.EnterMap(path, prefix, own, says_where);
+    if (!entered.ok()) return std::string(Message(entered));
+    file.partitions[{prefix + ".trade", 0}] = {.start = 0, .base = 0};
+    EXPECT_EQ(file.Save(path), absl::OkStatus());
+    return fmt::format("{}", file.map_number);
+  };
+  EXPECT_EQ(enter("in", none, false), "0");
+  EXPECT_EQ(enter("other", a, false, "p.q"), "0");  // Another prefix.
+  // The first shards.
+  EXPECT_THAT(enter("in-a", a, false), HasSubstr("in.starts has read prefix p as no shard"));
+  EXPECT_EQ(enter("in-a", a, true), "1");
+  EXPECT_EQ(enter("in-b", b, true), "1");
+  EXPECT_EQ(enter("in-a", a, false), "1");  // A restart.
+  EXPECT_THAT(enter("in-a", b, true), HasSubstr("in-a.starts is about shard a"));
+  // Another map, also for a shard that is new.
+  EXPECT_THAT(enter("in-a", later, true), HasSubstr("is about shard a of the map 1111"));
+  EXPECT_THAT(enter("in-c", {"c", later.map}, false), HasSubstr("so it would publish rows again"));
+  EXPECT_EQ(enter("in2-a", later, true), "2");
+  // Nobody goes back.
+  EXPECT_THAT(enter("in-b", b, true),
+              HasSubstr("in2-a.starts has read prefix p since, as shard a"));
+  EXPECT_THAT(enter("in", none, true), HasSubstr("in2-a.starts has read prefix p since"));
+  EXPECT_EQ(enter("in3", none, true), "3");
+  EXPECT_EQ(enter("in3", none, false), "3");
   std::filesystem::remove_all(folder);
 }
 

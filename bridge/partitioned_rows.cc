@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/status.h"
-#include "table/shard_map.h"
 #include "table/types.h"
 #include "wire/codec.h"
 #include "wire/upd_encoder.h"
@@ -49,12 +48,12 @@ bool IsWhole(const ColumnView& column, size_t rows) {
 
 }  // namespace
 
-PartitionedRows::PartitionedRows(Schema schema, int32_t partitions, Choose choose,
-                                 size_t record_bytes)
+PartitionedRows::PartitionedRows(Schema schema, int symbol_column, int32_t partitions,
+                                 Choose choose, size_t record_bytes)
     : schema_(std::move(schema)),
       choose_(std::move(choose)),
       record_bytes_(record_bytes),
-      symbol_column_(ShardColumnOf(schema_)),
+      symbol_column_(symbol_column),
       pending_(static_cast<size_t>(std::max(1, partitions))),
       rows_of_(pending_.size()),
       at_(pending_.size()) {

@@ -2,8 +2,7 @@
 
 // Divides the rows of a table among partitions, and makes Kafka records of them.
 //
-// All rows of a symbol are in one partition, in the order in which they were added. The symbol is
-// that of the column ShardColumnOf (table/shard_map.h); without one, all rows are in partition 0.
+// All rows of a symbol are in one partition, in the order in which they were added.
 //
 // Threads: one owner.
 
@@ -32,7 +31,9 @@ class PartitionedRows {
   // Returns the partition of a symbol, from 0 on.
   using Choose = std::function<int32_t(std::string_view symbol)>;
   // A record is complete when it has about `record_bytes`. `partitions` is at least 1.
-  PartitionedRows(Schema schema, int32_t partitions, Choose choose, size_t record_bytes);
+  // `symbol_column` is the index of a symbol column; -1: all rows are in partition 0.
+  PartitionedRows(Schema schema, int symbol_column, int32_t partitions, Choose choose,
+                  size_t record_bytes);
 
   // Adds the rows of a batch that CheckBatch accepts. kInvalidArgument, with no row added, if a
   // column's bytes do not have its rows. Cost: a choice per row, and a copy of all bytes.
@@ -43,6 +44,7 @@ class PartitionedRows {
   void Clear();
   size_t bytes() const { return bytes_; }  // Of rows that were added and not taken.
   const Schema& schema() const { return schema_; }
+  bool has_symbols() const { return symbol_column_ >= 0; }
   int32_t partitions() const { return static_cast<int32_t>(pending_.size()); }
 
  private:

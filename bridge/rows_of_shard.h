@@ -11,14 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/name_map.h"
 #include "bridge/partitioned_rows.h"
+#include "table/schema.h"
 #include "table/shard_id.h"
 #include "table/shard_map.h"
 #include "wire/upd.h"
@@ -29,6 +30,7 @@ namespace tickstack::bridge {
 struct BridgeShard {
   std::shared_ptr<const ShardMap> map;  // nullptr: the stack has no shards.
   size_t index = 0;                     // Of map->shards().
+  std::vector<Schema> schemas = {};     // The stack's tables.
 
   ShardId id() const { return IdOf(map.get(), index); }
 };
@@ -36,7 +38,7 @@ struct BridgeShard {
 class RowsOfShard {
  public:
   // `shard` has a map.
-  explicit RowsOfShard(const BridgeShard& shard);
+  explicit RowsOfShard(BridgeShard shard);
   RowsOfShard(const RowsOfShard&) = delete;
   RowsOfShard& operator=(const RowsOfShard&) = delete;
 
@@ -44,17 +46,21 @@ class RowsOfShard {
     int64_t rows = 0;
     std::span<const std::byte> table;  // Encoded; not used if there are no rows.
   };
-  // Returns the rows of a record that belong to the shard, in their order. All rows of a table
-  // without a symbol column belong to the first shard. `rows` is what UpdDecoder::DecodeX found in
-  // `encoded`, and must be a table. The result is valid until the next call, but not longer than
-  // `encoded`. kInvalidArgument for what is no table, and if a column's bytes are not its rows.
-  // Cost: a lookup in a ShardCache per row, and a copy of all bytes.
+  // Returns the rows of a record that belong to the shard, in their order. The symbols are those of
+  // the column that ShardColumnOf gives for the stack's table, whatever the order of the columns
+  // is. All rows of a table without one belong to the first shard. `rows` is what
+  // UpdDecoder::DecodeX found in `encoded`, and must be a table. The result is valid until the next
+  // call, but not longer than `encoded`. kInvalidArgument for what is no table, for a table that
+  // the stack does not have, without the column, and if a column's bytes are not its rows. Cost: a
+  // lookup in a ShardCache per row, and a copy of all bytes.
   absl::StatusOr<Chosen> Choose(std::string_view table, const wire::RowsView& rows,
                                 std::span<const std::byte> encoded);
 
  private:
+  absl::StatusOr<PartitionedRows*> PartsOf(std::string_view table, const wire::RowsView& rows);
+
+  const BridgeShard shard_;
   ShardCache cache_;
-  const size_t shard_;
   NameMap<std::unique_ptr<PartitionedRows>> tables_;
   ByteBuffer chosen_;
 };

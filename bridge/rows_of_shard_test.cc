@@ -20,18 +20,21 @@ constexpr size_t kA = 0, kB = 1;
 BridgeShard Shard(size_t index) {
   return {std::make_shared<const ShardMap>(
               *ShardMap::Create({"a", "b"}, {{"SPY", "a"}, {"IBM", "b"}, {"", "b"}})),
-          index};
+          index,
+          {{"trade", {{"venue", Type::kSymbol}, {"sym", Type::kSymbol}}},
+           {"event", {{"size", Type::kLong}}}}};
 }
 
 // The chosen rows as a value; nullopt: there are none.
-absl::StatusOr<std::optional<Value>> Choose(RowsOfShard& rows_of_shard, const Value& table) {
+absl::StatusOr<std::optional<Value>> Choose(RowsOfShard& rows_of_shard, const Value& table,
+                                            std::string_view name = "trade") {
   ByteBuffer encoded;
   wire::Encode(table, encoded);
   wire::UpdDecoder decoder;
   wire::RowsView rows;
   TS_RETURN_IF_ERROR(decoder.DecodeX(encoded.span(), &rows));
   TS_ASSIGN_OR_RETURN(const RowsOfShard::Chosen chosen,
-                      rows_of_shard.Choose("trade", rows, encoded.span()));
+                      rows_of_shard.Choose(name, rows, encoded.span()));
   if (chosen.rows == 0) return std::nullopt;
   TS_ASSIGN_OR_RETURN(Value value, wire::Decode(chosen.table));
   EXPECT_EQ(static_cast<int64_t>(value.FindColumn(value.column_names()[0])->count()), chosen.rows);
@@ -69,8 +72,20 @@ TEST(RowsOfShard, ATableMayGetOtherColumns) {
 TEST(RowsOfShard, ATableWithoutSymbolsIsInTheFirstShard) {
   const Value table = Value::Table({"size"}, {Value::Longs({1, 2})});
   RowsOfShard a(Shard(kA)), b(Shard(kB));
-  EXPECT_EQ(**Choose(a, table), table);
-  EXPECT_EQ(*Choose(b, table), std::nullopt);
+  EXPECT_EQ(**Choose(a, table, "event"), table);
+  EXPECT_EQ(*Choose(b, table, "event"), std::nullopt);
+}
+
+TEST(RowsOfShard, TheStacksTableSaysWhichColumnHasTheSymbols) {
+  RowsOfShard a(Shard(kA));
+  const auto venues = [](std::string_view sym, std::string_view venue) {
+    return Value::Table({"venue", "sym"}, {Value::Symbols({venue}), Value::Symbols({sym})});
+  };
+  EXPECT_EQ(**Choose(a, venues("SPY", "IBM")), venues("SPY", "IBM"));
+  EXPECT_EQ(*Choose(a, venues("IBM", "SPY")), std::nullopt);
+  const Value without = Value::Table({"venue"}, {Value::Symbols({"SPY"})});
+  EXPECT_THAT(Choose(a, without).status().ToString(), HasSubstr("trade.sym: expected symbols"));
+  EXPECT_THAT(Choose(a, without, "order").status().ToString(), HasSubstr("table order: not in"));
 }
 
 TEST(RowsOfShard, RowsWithoutNamesAreAnError) {

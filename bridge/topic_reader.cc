@@ -125,6 +125,11 @@ absl::Status TopicReader::problem() const {
   return problem_;
 }
 
+int64_t TopicReader::records_behind() const {
+  const std::lock_guard lock(mutex_);
+  return behind_.load(std::memory_order_relaxed) + static_cast<int64_t>(queue_.size());
+}
+
 void TopicReader::Report(const absl::Status& problem) {
   static LogLimit limit(5 * kNsPerSecond);
   if (!problem.ok() && limit.Pass()) LogWarn("kafka cannot be read error=\"{}\"", Message(problem));
@@ -146,6 +151,7 @@ void TopicReader::Run() {
                         {"enable.auto.commit", "false"},
                         {"enable.auto.offset.store", "false"},
                         {"auto.offset.reset", "error"},
+                        {"enable.partition.eof", "true"},
                         {"fetch.error.backoff.ms", "50"},
                         {"fetch.wait.max.ms", "20"},
                         {"queued.max.messages.kbytes", "32768"}});
@@ -256,6 +262,10 @@ absl::Status TopicReader::Assign(ReadRequest request) {
         request.offsets[i];
   }
   reading_ = std::move(request.partitions);
+  next_offsets_ = std::move(request.offsets);
+  counted_ns_ = 0;
+  behind_.store(std::max<int64_t>(1, static_cast<int64_t>(reading_.size())),
+                std::memory_order_relaxed);
   const rd_kafka_resp_err_t code = rd_kafka_assign(consumer_.get(), list.get());
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: assign");
   return absl::OkStatus();
@@ -279,6 +289,11 @@ void TopicReader::Poll() {
                  : kafka::KafkaError(message->err, "kafka: read"));
       continue;
     }
+    const auto partition = static_cast<size_t>(at - reading_.begin());
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+      next_offsets_[partition] = message->offset;
+      continue;
+    }
     absl::StatusOr<RecordHeaders> headers = RecordHeaders();
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
       headers = RecordHeaders::Of(message.get());
@@ -290,13 +305,13 @@ void TopicReader::Poll() {
       continue;
     }
     bytes += message->len;
-    records.push_back({.partition = static_cast<size_t>(at - reading_.begin()),
+    next_offsets_[partition] = message->offset + 1;
+    records.push_back({.partition = partition,
                        .offset = message->offset,
                        .headers = std::move(headers),
                        .message = std::move(message)});
   }
-  CountBehind();
-  if (records.empty()) return;
+  if (records.empty()) return CountBehind();
   Report(absl::OkStatus());
   {
     const std::lock_guard lock(mutex_);
@@ -304,6 +319,7 @@ void TopicReader::Poll() {
     queue_bytes_ += bytes;
     for (ReadRecord& record : records) queue_.push_back(std::move(record));
   }
+  CountBehind();  // Afterwards: records that are on the way must count.
   Post([this] { events_.records(); });
 }
 
@@ -320,23 +336,15 @@ void TopicReader::CountBehind() {
       Report(absl::OkStatus());
     }
   }
-  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
-      rd_kafka_topic_partition_list_new(static_cast<int>(reading_.size())));
-  for (const TopicPartition& one : reading_) {
-    rd_kafka_topic_partition_list_add(list.get(), one.topic.c_str(), one.partition);
-  }
-  if (rd_kafka_position(consumer_.get(), list.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return;
   int64_t behind = 0;
   for (size_t i = 0; i < reading_.size(); ++i) {
-    int64_t low = 0, high = 0;
-    if (list->elems[i].offset < 0 ||
-        rd_kafka_get_watermark_offsets(consumer_.get(), reading_[i].topic.c_str(),
-                                       reading_[i].partition, &low,
-                                       &high) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      continue;
-    }
-    // The mark of a transaction's end is no record and takes an offset, too.
-    behind += std::max<int64_t>(0, high - list->elems[i].offset - 1);
+    // As of the last answer of the broker. Negative before the first one.
+    int64_t low = 0, high = -1;
+    const bool is_known = rd_kafka_get_watermark_offsets(consumer_.get(), reading_[i].topic.c_str(),
+                                                         reading_[i].partition, &low,
+                                                         &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+                          high >= 0;
+    behind += is_known ? std::max<int64_t>(0, high - next_offsets_[i]) : 1;
   }
   behind_.store(behind, std::memory_order_relaxed);
 }

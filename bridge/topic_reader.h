@@ -80,8 +80,10 @@ class TopicReader {
   std::optional<ReadRecord> Take();
   // Why it makes no progress at the moment; OK if it does. Any thread.
   absl::Status problem() const;
-  // Returns how many offsets, over all partitions, are between the last record read and the end.
-  int64_t records_behind() const { return behind_.load(std::memory_order_relaxed); }
+  // Returns how many offsets, over all partitions, are between the last record that Take returned
+  // and the end. A partition whose end is not known counts as 1, so 0 means that all is read. Any
+  // thread.
+  int64_t records_behind() const;
 
  private:
   struct FindRequest {
@@ -121,6 +123,7 @@ class TopicReader {
   // The thread's.
   kafka::KafkaOwned<rd_kafka_t> consumer_;
   std::vector<TopicPartition> reading_;
+  std::vector<int64_t> next_offsets_;  // Of reading_: behind the last record, or the last end.
   int64_t counted_ns_ = 0;
   std::thread thread_;  // Last.
 };

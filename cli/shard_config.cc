@@ -33,6 +33,10 @@ class Spreading {
   // True if it is the name of a template, so of several processes.
   bool IsTemplate(const std::string& name) const { return templates_.contains(name); }
 
+  bool HasTemplate(const std::string& addresses) const {
+    return Renamed(addresses, shards_.front()) != addresses;
+  }
+
   // Replaces the names of templates in addresses.
   std::string Renamed(const std::string& addresses, const Shard& shard) const {
     std::string renamed;
@@ -131,10 +135,10 @@ void Spreading::Run() {
       config_.bridges,
       [this](auto& options, const Shard& shard) {
         options.tickerplant = Renamed(options.tickerplant, shard);
-        options.shard = {config_.shard_map, IndexOf(shard)};
+        options.shard = {config_.shard_map, IndexOf(shard), config_.schemas};
       },
       [this](const bridge::BridgeOptions& options) {
-        return options.direction == "from-kafka" && IsTemplate(options.tickerplant);
+        return options.direction == "from-kafka" && HasTemplate(options.tickerplant);
       });
 }
 
@@ -188,6 +192,7 @@ class ShardChecks {
       TS_ASSIGN_OR_RETURN(const ConfigTable section, root_.Table("aggengine"));
       TS_RETURN_IF_ERROR(CheckAddress(section, "tickerplant", config_.aggengine->tickerplant));
     }
+    TS_RETURN_IF_ERROR(CheckBridges());
     return CheckFeeds();
   }
 
@@ -238,6 +243,22 @@ class ShardChecks {
                          fmt::format("found \"{}\", which all shards would use: expected the "
                                      "name of the [hdb] of this file",
                                      rdb.end_of_day->hdb));
+    }
+    return absl::OkStatus();
+  }
+
+  // A bridge from Kafka to other addresses than these names is of one shard.
+  absl::Status CheckBridges() const {
+    TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root_.Tables("bridge"));
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const bridge::BridgeOptions& options = config_.bridges[i];
+      std::istringstream list(options.tickerplant);
+      bool is_template = false;
+      for (std::string address; std::getline(list, address, ',');) {
+        is_template |= names_.contains(address);
+      }
+      if (options.direction != "from-kafka" || !is_template) continue;
+      TS_RETURN_IF_ERROR(CheckAddress(sections[i], "tickerplant", options.tickerplant));
     }
     return absl::OkStatus();
   }
@@ -342,7 +363,7 @@ absl::Status ConnectOthers(const ConfigTable& root, const Spreading& spreading,
     monitor.rdb = spreading.Renamed(monitor.rdb, first);
   }
   for (const bridge::BridgeOptions& bridge : config.bridges) {
-    if (!spreading.IsTemplate(bridge.tickerplant)) continue;
+    if (!spreading.HasTemplate(bridge.tickerplant)) continue;
     return root.ErrorAt("bridge",
                         fmt::format("{}: each shard has a tickerplant: expected the name "
                                     "of one, such as tickerplant = \"{}\", or direction = "

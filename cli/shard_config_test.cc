@@ -124,6 +124,9 @@ TEST(ShardConfig, EachShardHasABridgeFromKafka) {
   EXPECT_THAT(ErrorOf(std::string(kTwoShards) + bridge),
               HasSubstr("bridge: in: each shard has a tickerplant: expected the name of one, such "
                         "as tickerplant = \"tickerplant-a\", or direction = \"from-kafka\""));
+  EXPECT_THAT(ErrorOf(std::string(kTwoShards) + bridge + "direction = \"from-kafka\"\n" +
+                      "tickerplant = \"tickerplant,cap1:5010\"\n"),
+              HasSubstr("bridge[0].tickerplant: found \"cap1:5010\", which the processes of all"));
 }
 
 TEST(ShardConfig, HasPortsAndFoldersByShard) {
