@@ -255,6 +255,14 @@ class SmallTickerplant final : public wire::ServerHandler {
   }
   void OnClosed(wire::Connection&, const absl::Status&) override {}
 
+  // As after a power cut.
+  void Lose(int64_t count) {
+    for (auto& [feed, logged] : logged_) {
+      if (logged > count) logged -= count;
+    }
+    rows.resize(rows.size() - static_cast<size_t>(count));
+  }
+
   std::vector<int64_t> rows;
   std::string refusal;
 
@@ -300,6 +308,15 @@ TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
   tickerplant.refusal.clear();
   ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == 13; }, kAtMost));
   std::filesystem::remove_all(folder);
+}
+
+int64_t Stat(const ImportService& service, std::string_view name) {
+  const Value stats = service.Stats();
+  const SymbolVector& names = stats.keys().symbols();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return stats.values().items()[i].as<int64_t>();
+  }
+  return -1;
 }
 
 // Goal: each shard of a stack gets its rows of the same topics once, whenever its bridge restarts.
@@ -364,6 +381,12 @@ TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
       return true;
     };
     ASSERT_TRUE(loop_.RunUntil(have_all, kAtMost)) << services[0]->error();
+    const auto are_at_the_end = [&] {
+      return std::ranges::all_of(
+          services, [](const auto& service) { return Stat(*service, "records_behind") == 0; });
+    };
+    EXPECT_TRUE(loop_.RunUntil(are_at_the_end, kAtMost));
+    EXPECT_EQ(Stat(*services[2], "rows_written"), 0);  // A shard without symbols.
   }
   for (size_t i = 0; i < map->size(); ++i) {
     std::sort(tickerplants[i].rows.begin(), tickerplants[i].rows.end());
@@ -376,6 +399,52 @@ TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
   ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
   EXPECT_THAT(service.error().ToString(), HasSubstr("is about shard a of the map"));
   std::filesystem::remove_all(folder);
+}
+
+// Goal: a tickerplant that has lost rows does not send the bridge back to its beginning, which Kafka
+// may have deleted.
+TEST_F(MockKafka, LostRowsAreReadAgainFromTheOlderPlace) {
+  const auto map = std::make_shared<const ShardMap>(*ShardMap::Create({"a", "b"}, {{"S", "a"}}));
+  Writing writing;
+  Open(writing);
+  constexpr int64_t kRecords = 8, kLost = 2, kOlder = 5;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    OutgoingBatch batch = Batch(2 * i);  // All in partition 0.
+    batch.records[0].payload = wire::EncodeMessage(
+        wire::MessageKind::kAsync,
+        Value::Table({"sym", "size"}, {Value::Symbols({"S"}), Value::Longs({i})}));
+    writing.writer->Put(std::move(batch));
+  }
+  for (const bool has_shards : {false, true}) {
+    SmallTickerplant tickerplant;
+    const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+    ASSERT_TRUE(server.ok()) << server.status();
+    ImportOptions options;
+    options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
+    options.kafka = options_;
+    options.prefix = "p";
+    options.instance = "one";
+    if (has_shards) {
+      options.shard = {map, 0, {{"trade", {{"sym", Type::kSymbol}, {"size", Type::kLong}}}}};
+    }
+    options.start_file = testing::TempDir() + "bridge_older/starts";
+    std::filesystem::remove(options.start_file);
+    {
+      ImportService service(loop_, options);
+      ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == kRecords; }, kAtMost));
+      ASSERT_TRUE(loop_.RunUntil([&] { return Stat(service, "rows_waiting") == 0; }, kAtMost));
+    }
+    StartFile file = *StartFile::Load(options.start_file);
+    PartitionStart& start = file.partitions.at({"p.trade", 0});
+    ASSERT_GE(start.newest.offset, kRecords);
+    start.older = {kOlder, kOlder, has_shards ? kOlder : 0};
+    ASSERT_EQ(file.Save(options.start_file), absl::OkStatus());
+    tickerplant.Lose(kLost);
+    ImportService service(loop_, options);
+    ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == kRecords; }, kAtMost));
+    EXPECT_THAT(tickerplant.rows, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+    EXPECT_EQ(Stat(service, "records_written"), kRecords - kOlder);
+  }
 }
 
 TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
