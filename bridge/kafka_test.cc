@@ -92,6 +92,15 @@ class MockKafka : public testing::Test {
     return batch;
   }
 
+  ImportOptions OptionsFor(const wire::Server& tickerplant) const {
+    ImportOptions options;
+    options.tickerplant = {.host = "127.0.0.1", .port = tickerplant.port(), .unix_path = {}};
+    options.kafka = options_;
+    options.prefix = "p";
+    options.instance = "one";
+    return options;
+  }
+
   kafka::KafkaOwned<rd_kafka_t> kafka_;
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
   kafka::KafkaOptions options_;
@@ -278,11 +287,7 @@ TEST_F(MockKafka, RowsAreLoggedOnceOverRestartsOfTheBridge) {
   SmallTickerplant tickerplant;
   const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
   ASSERT_TRUE(server.ok()) << server.status();
-  ImportOptions options;
-  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
-  options.kafka = options_;
-  options.prefix = "p";
-  options.instance = "one";
+  ImportOptions options = OptionsFor(**server);
   options.start_file = folder + "/starts";
   for (int64_t life = 0; life < 3; ++life) {
     for (int64_t i = 0; i < 4; ++i) writing.writer->Put(Batch(4 * life + i));
@@ -360,10 +365,7 @@ TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
   std::vector<ImportOptions> options(map->size());
   for (size_t i = 0; i < map->size(); ++i) {
     servers.push_back(*wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplants[i]));
-    options[i].tickerplant = {.host = "127.0.0.1", .port = servers[i]->port(), .unix_path = {}};
-    options[i].kafka = options_;
-    options[i].prefix = "p";
-    options[i].instance = "one";
+    options[i] = OptionsFor(*servers[i]);
     options[i].shard = {map, i, {{"trade", {{"sym", Type::kSymbol}, {"size", Type::kLong}}}}};
     options[i].start_file = fmt::format("{}/{}", folder, i);
   }
@@ -419,11 +421,7 @@ TEST_F(MockKafka, LostRowsAreReadAgainFromTheOlderPlace) {
     SmallTickerplant tickerplant;
     const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
     ASSERT_TRUE(server.ok()) << server.status();
-    ImportOptions options;
-    options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
-    options.kafka = options_;
-    options.prefix = "p";
-    options.instance = "one";
+    ImportOptions options = OptionsFor(**server);
     if (has_shards) {
       options.shard = {map, 0, {{"trade", {{"sym", Type::kSymbol}, {"size", Type::kLong}}}}};
     }
@@ -458,11 +456,7 @@ TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {
   SmallTickerplant tickerplant;
   const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
   ASSERT_TRUE(server.ok()) << server.status();
-  ImportOptions options;
-  options.tickerplant = {.host = "127.0.0.1", .port = (*server)->port(), .unix_path = {}};
-  options.kafka = options_;
-  options.prefix = "p";
-  options.instance = "one";
+  ImportOptions options = OptionsFor(**server);
   options.start_file = testing::TempDir() + "bridge_foreign/starts";
   std::filesystem::remove(options.start_file);
   ImportService service(loop_, options);
