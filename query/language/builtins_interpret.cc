@@ -35,15 +35,19 @@ Result ValueOfText(Context& context, std::string_view text) {
   return result;
 }
 
-// Returns the value of something: a text is evaluated, a name gives what it names, a list applies
-// its first item to the others, a dictionary gives its values.
+// Returns the value of something: a text is evaluated, a name gives what it names for the request,
+// a list applies its first item to the others, a dictionary gives its values.
 Result ValueOfTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (value.is_dict()) return value.values();
   if (value.is_null()) return Value::Long(0);  // The generic null is the primitive number 0.
   if (IsFileName(value)) return NyiError(value.symbol());
   if (value.type() == Type::kChar) return ValueOfText(context, value.text());
-  if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
+  if (value.is_atom_of(Type::kSymbol)) {
+    Variables variables(context.variables.request());
+    Context outside{context.environment, context.budget, variables};
+    return FindName(outside, value.symbol());
+  }
   if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
     TS_ASSIGN_OR_RETURN(std::vector<Value> items,
                         ItemsOfList(value, kMaxParameters + 1, context.budget));
@@ -70,10 +74,12 @@ Result ParseTerm(Context& context, Args args) {
   return FromValue(TreeOfStatements(statements, context.budget));
 }
 
+// Evaluates a tree with the request's variables but without a lambda's.
 Result Eval(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[0]));
   TS_ASSIGN_OR_RETURN(const NodePtr node, NodeOfTree(tree, context.budget));
-  Context outside = context.Outside();
+  Variables variables(context.variables.request());
+  Context outside{context.environment, context.budget, variables};
   return EvaluateNode(outside, *node);
 }
 

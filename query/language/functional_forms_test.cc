@@ -111,6 +111,13 @@ TEST(FunctionalForms, FunctionalFormsAreTheQueriesThatTheyDescribe) {
       {"eval enlist `a", "`a"},
       {"eval enlist `a`b", "`a`b"},
       {"a:5;eval `a", "5"},
+      // The variables of a lambda are not seen.
+      {"a:5;{a:6;eval `a}[]", "5"},
+      {"{a:6;eval `a}[]", "'a"},
+      {"a:5;{a:6;eval (+;`a;1)}[]", "6"},
+      {"{eval `x}[6]", "'x"},
+      {"a:5;{a:6;(value `a;get `a;value \"a\";a)}[]", "5 5 5 6"},
+      {"{a:6;value `a}[]", "'a"},
       {"eval (`max;1 2)", "2"},
       {"eval ($;1b;2;3)", "2"},
       {"eval 5", "5"},
