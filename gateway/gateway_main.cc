@@ -88,28 +88,15 @@ absl::StatusOr<std::optional<ShardMap>> MapOf(const GatewayMainOptions& options)
 }
 
 absl::Status Run(GatewayMainOptions options) {
-  std::vector<Shard> shards = options.shards;
-  TS_ASSIGN_OR_RETURN(std::optional<ShardMap> map, MapOf(options));
-  if (!map) shards.push_back({"", options.rdbs, options.urgent_rdbs, options.hdbs});
-  const bool has_urgent =
-      std::ranges::any_of(shards, [](const Shard& shard) { return !shard.urgent_rdbs.empty(); });
-  if (has_urgent == options.urgent_users.empty()) {
-    return InvalidArgument("urgent_rdbs and urgent_users: found one, expected both or none");
+  TS_ASSIGN_OR_RETURN(ProcessesBehind behind, ProcessesOf(options));
+  size_t shards = 0, rdbs = 0, hdbs = 0;
+  for (const ShardReplicas& shard : behind.shards) {
+    ++shards;
+    rdbs += shard.last == nullptr ? 0 : shard.last->size();
+    hdbs += shard.past == nullptr ? 0 : shard.past->size();
   }
-  if (!(options.hedge_ms >= 0 && options.hedge_ms <= 3'600'000)) {
-    return InvalidArgument("hedge-ms {}: expected 0 to 3600000", options.hedge_ms);
-  }
-  const ReplicaOptions asking{.hedge_ns = static_cast<int64_t>(options.hedge_ms * 1e6),
-                              .urgent_users = options.urgent_users};
-  std::vector<ShardReplicas> replicas;
-  size_t rdbs = 0, hdbs = 0;
-  for (const Shard& shard : shards) {
-    TS_ASSIGN_OR_RETURN(replicas.emplace_back(),
-                        ShardReplicasOf(shard, map ? &*map : nullptr, asking));
-    rdbs += shard.rdbs.size() + shard.urgent_rdbs.size();
-    hdbs += shard.hdbs.size();
-  }
-  GatewayEnvironment environment(std::move(replicas), std::move(map), &SystemClock::Instance());
+  GatewayEnvironment environment(std::move(behind.shards), std::move(behind.map),
+                                 &SystemClock::Instance());
   environment.facts().SetLimits(options);
   wire::EventLoop loop;
   bool stop = false;
@@ -121,8 +108,8 @@ absl::Status Run(GatewayMainOptions options) {
       const std::unique_ptr<serve::QueryService> service,
       serve::QueryService::Start(service_options, &environment, &environment.queries()));
   environment.facts().SetPort(service->port());
-  LogInfo("gateway up port={} shards={} rdbs={} hdbs={} query_threads={}", service->port(),
-          shards.size(), rdbs, hdbs, options.query_threads);
+  LogInfo("gateway up port={} shards={} rdbs={} hdbs={} query_threads={}", service->port(), shards,
+          rdbs, hdbs, options.query_threads);
   const wire::Heartbeat heartbeat(loop, options.listener);
   loop.RunUntil([&] { return stop; }, false);
   LogInfo("gateway down queries={}", environment.queries().queries.load());
@@ -166,6 +153,28 @@ absl::Status CheckShards(const GatewayMainOptions& options) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<ProcessesBehind> ProcessesOf(const GatewayMainOptions& options) {
+  std::vector<Shard> shards = options.shards;
+  ProcessesBehind behind;
+  TS_ASSIGN_OR_RETURN(behind.map, MapOf(options));
+  if (!behind.map) shards.push_back({"", options.rdbs, options.urgent_rdbs, options.hdbs});
+  const bool has_urgent =
+      std::ranges::any_of(shards, [](const Shard& shard) { return !shard.urgent_rdbs.empty(); });
+  if (has_urgent == options.urgent_users.empty()) {
+    return InvalidArgument("urgent_rdbs and urgent_users: found one, expected both or none");
+  }
+  if (!(options.hedge_ms >= 0 && options.hedge_ms <= 3'600'000)) {
+    return InvalidArgument("hedge-ms {}: expected 0 to 3600000", options.hedge_ms);
+  }
+  const ReplicaOptions asking{.hedge_ns = static_cast<int64_t>(options.hedge_ms * 1e6),
+                              .urgent_users = options.urgent_users};
+  for (const Shard& shard : shards) {
+    TS_ASSIGN_OR_RETURN(behind.shards.emplace_back(),
+                        ShardReplicasOf(shard, behind.map ? &*behind.map : nullptr, asking));
+  }
+  return behind;
 }
 
 int RunGateway(const GatewayMainOptions& options) {

@@ -2,13 +2,17 @@
 
 // The process of the gateway: its options, and the function that the command line calls.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/name_map.h"
+#include "gateway/watch.h"
 #include "serve/health.h"
 #include "serve/query_settings.h"
+#include "table/shard_map.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::gateway {
@@ -44,6 +48,15 @@ struct GatewayMainOptions : serve::QuerySettings {
 // kInvalidArgument if the shards cannot give right answers: one has no name, only some have rdbs or
 // hdbs, or two have a process in common, whose rows would count twice. OK without shards.
 absl::Status CheckShards(const GatewayMainOptions& options);
+
+// What GatewayEnvironment asks.
+struct ProcessesBehind {
+  std::vector<ShardReplicas> shards;
+  std::optional<ShardMap> map;  // nullopt: there are no shards.
+};
+
+// Errors: those of CheckShards; kInvalidArgument if options contradict each other.
+absl::StatusOr<ProcessesBehind> ProcessesOf(const GatewayMainOptions& options);
 
 // Runs until SIGTERM or SIGINT and returns 0; 1 if it could not listen. Processes that do not
 // answer are asked again with each request. Blocks.

@@ -61,6 +61,8 @@ class SystemTime final : public TimeSource {
   asio::io_context& context_;
 };
 
+Surroundings* the_surroundings = nullptr;
+
 }  // namespace
 
 struct EventLoop::Impl {
@@ -83,10 +85,18 @@ struct EventLoop::Impl {
 EventLoop::EventLoop()
     : impl_(std::make_unique<Impl>()),
       time_(&impl_->system_time),
-      network_(&SocketNetwork::Instance()) {}
+      network_(&SocketNetwork::Instance()) {
+  if (the_surroundings == nullptr) return;
+  own_time_ = the_surroundings->MakeTime(*this);
+  if (own_time_ == nullptr) return;
+  time_ = own_time_.get();
+  network_ = &the_surroundings->NetworkOf(*this);
+}
 EventLoop::EventLoop(TimeSource& time, Network& network)
     : impl_(std::make_unique<Impl>()), time_(&time), network_(&network) {}
 EventLoop::~EventLoop() = default;
+
+void EventLoop::SetSurroundings(Surroundings* surroundings) { the_surroundings = surroundings; }
 
 void EventLoop::Run() { impl_->context.run(); }
 

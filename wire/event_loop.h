@@ -42,12 +42,27 @@ class TimeSource {
   virtual std::unique_ptr<Alarm> MakeAlarm(std::function<void()> function) = 0;
 };
 
+class EventLoop;
+
+// Gives loops their time and network, in place of the system's, in a simulation of whole processes
+// with loops of their own threads.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  // nullptr: the loop gets the system's time and network.
+  virtual std::unique_ptr<TimeSource> MakeTime(EventLoop& loop) = 0;
+  virtual Network& NetworkOf(EventLoop& loop) = 0;
+};
+
 class EventLoop {
  public:
-  EventLoop();  // The system's time and sockets.
+  EventLoop();  // The system's time and sockets, or those of the surroundings.
   // `time` and `network` must outlive the loop.
   EventLoop(TimeSource& time, Network& network);
   ~EventLoop();
+  // Sets the surroundings of loops that are made from now on without time and network; nullptr:
+  // there are none. They must outlive these loops. Call it before there are other threads.
+  static void SetSurroundings(Surroundings* surroundings);
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
@@ -75,6 +90,7 @@ class EventLoop {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<TimeSource> own_time_;  // Of the surroundings, if there are any.
   TimeSource* time_;
   Network* network_;
 };

@@ -22,7 +22,7 @@ class Stream final : public wire::Transport {
         own_end_(own_end),
         number_(connections().next_++),
         latency_ns_(DrawLatency(process.world())),
-        delay_(process.MakeAlarm([this] { EndDelay(); })) {
+        delay_(inner_->loop().time().MakeAlarm([this] { EndDelay(); })) {
     (*pair_).*own_end_ = this;
     connections().streams_.emplace(number_, this);
   }

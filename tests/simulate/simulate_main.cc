@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/logging.h"
 #include "tests/simulate/cluster_life.h"
+#include "tests/simulate/gateway_life.h"
 #include "tests/simulate/life.h"
 
 namespace tickstack::simulate {
@@ -39,6 +40,7 @@ struct Options {
   bool until_failure = false;
   bool strict_syncs = false;
   bool standbys = false;
+  bool gateway = false;
   std::string log = "off";
   int report = -1;  // The descriptor for the record of one life.
   bool other_memory = false;
@@ -47,7 +49,7 @@ struct Options {
 // What a life's process writes into its pipe.
 struct Record {
   uint64_t trace;
-  int64_t rows, deaths, power_cuts, leaders;
+  int64_t rows, deaths, power_cuts, leaders, answers, errors;
   char failure[400];
 };
 
@@ -82,6 +84,7 @@ Job Begin(const Options& options, uint64_t seed, bool in_other_memory) {
       numbers[2].c_str(), "--timeout", numbers[3].c_str(), "--log",  options.log.c_str()};
   if (options.strict_syncs) command.push_back("--strict-syncs");
   if (options.standbys) command.push_back("--standbys");
+  if (options.gateway) command.push_back("--gateway");
   if (in_other_memory) command.push_back("--other-memory");
   command.push_back(nullptr);
   ::execv("/proc/self/exe", const_cast<char**>(command.data()));
@@ -103,17 +106,19 @@ void ShiftMemory() {
 int LiveAndReport(const Options& options) {
   if (options.other_memory) ShiftMemory();
   ::alarm(static_cast<unsigned>(options.timeout_s));
-  const LifeReport report = options.standbys
-                                ? LiveAsCluster(options.seed, options.days, "disk")
+  const LifeReport report = options.standbys ? LiveAsCluster(options.seed, options.days, "disk")
+                            : options.gateway
+                                ? LiveWithGateway(options.seed, options.days, "disk")
                                 : Live(options.seed, options.days, "disk", options.strict_syncs);
-  Record record{report.trace, report.rows, report.deaths, report.power_cuts, report.leaders, {}};
+  Record record{report.trace,   report.rows,    report.deaths, report.power_cuts,
+                report.leaders, report.answers, report.errors, {}};
   std::snprintf(record.failure, sizeof(record.failure), "%s", report.failure.c_str());
   return ::write(options.report, &record, sizeof(record)) == sizeof(record) ? 0 : 1;
 }
 
 struct Totals {
   uint64_t lives = 0, failed = 0;
-  int64_t rows = 0, deaths = 0, power_cuts = 0, leaders = 0;
+  int64_t rows = 0, deaths = 0, power_cuts = 0, leaders = 0, answers = 0, errors = 0;
   std::map<uint64_t, uint64_t> traces;  // By seed, for --twice.
 };
 
@@ -140,12 +145,16 @@ void End(const Options& options, const Job& job, const char* program, Totals& to
   totals.deaths += record.deaths;
   totals.power_cuts += record.power_cuts;
   totals.leaders += record.leaders;
+  totals.answers += record.answers;
+  totals.errors += record.errors;
   if (failure.empty()) return;
   ++totals.failed;
   std::printf("FAILED seed %llu: %s\n  replay: %s --seed %llu --days %d%s --log info\n",
               static_cast<unsigned long long>(job.seed), failure.c_str(), program,
               static_cast<unsigned long long>(job.seed), options.days,
-              options.standbys ? " --standbys" : "");
+              options.standbys  ? " --standbys"
+              : options.gateway ? " --gateway"
+                                : "");
   std::fflush(stdout);
 }
 
@@ -178,8 +187,12 @@ int Run(const Options& options, const char* program) {
       jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  const std::string leaders =
-      options.standbys ? std::to_string(totals.leaders) + " leaders, " : std::string();
+  std::string more_totals;
+  if (options.standbys) more_totals = std::to_string(totals.leaders) + " leaders, ";
+  if (options.gateway) {
+    more_totals =
+        std::to_string(totals.answers) + " answers, " + std::to_string(totals.errors) + " errors, ";
+  }
   std::printf(
       "simulate: seeds %llu to %llu, days %d: %llu lives, %llu failed, %lld rows, %lld deaths, "
       "%lld power cuts, %s%.1f s, %.0f lives/min\n",
@@ -188,7 +201,7 @@ int Run(const Options& options, const char* program) {
       options.days, static_cast<unsigned long long>(totals.lives),
       static_cast<unsigned long long>(totals.failed), static_cast<long long>(totals.rows),
       static_cast<long long>(totals.deaths), static_cast<long long>(totals.power_cuts),
-      leaders.c_str(), elapsed(), 60 * static_cast<double>(totals.lives) / elapsed());
+      more_totals.c_str(), elapsed(), 60 * static_cast<double>(totals.lives) / elapsed());
   if (options.lives == 1 && options.seconds == 0 && totals.traces.size() == 1) {
     std::printf("trace %016llx\n", static_cast<unsigned long long>(totals.traces.begin()->second));
   }
@@ -220,7 +233,10 @@ int main(int argc, char** argv) {
   app.add_flag("--other-memory", options.other_memory)->group("");
   app.add_option("--timeout", options.timeout_s, "real time in s after which a life has hung");
   app.add_flag("--until-failure", options.until_failure, "end with the first life that fails");
-  app.add_flag("--standbys", options.standbys, "lives of a cluster of three tickerplants instead");
+  CLI::Option* const standbys = app.add_flag("--standbys", options.standbys,
+                                             "lives of a cluster of three tickerplants instead");
+  app.add_flag("--gateway", options.gateway, "lives of a gateway with two rdbs and an hdb instead")
+      ->excludes(standbys);
   app.add_flag("--strict-syncs", options.strict_syncs,
                "a power cut may not take what was acknowledged, even if a sync had failed before");
   app.add_flag("--twice", options.twice,

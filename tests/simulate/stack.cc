@@ -16,6 +16,10 @@ namespace protocol = wire::protocol;
 
 namespace {
 
+constexpr int64_t kMs = 1'000'000;
+
+}  // namespace
+
 wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
   wire::SubscriberOptions subscribe;
   subscribe.tickerplant = options.tickerplant;
@@ -23,10 +27,6 @@ wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& 
   subscribe.read_log_file = options.reads_log_file && process.has_disk();
   return subscribe;
 }
-
-constexpr int64_t kMs = 1'000'000;
-
-}  // namespace
 
 void DrawTickerplantOptions(Random& random, StackOptions& options) {
   options.fsync = OneOf<wire::FsyncPolicy>(

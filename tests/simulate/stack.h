@@ -60,6 +60,9 @@ StackOptions DrawOptions(Random& random, std::string folder);
 // when it publishes.
 void DrawTickerplantOptions(Random& random, StackOptions& options);
 
+// The options of a subscriber, which is named as its process.
+wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options);
+
 // The options of a tickerplant. `boot` names the start of its machine.
 tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot);
 

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -167,10 +168,30 @@ int mkdir(const char* path, mode_t mode) noexcept {
 }
 
 // The loops poll it before each of their events, but connections and timers are simulated. The
-// kernel would take half of a life's time.
+// kernel would take half of a life's time. Only a loop that another thread posts to has events.
 int epoll_wait(int fd, epoll_event* events, int count, int timeout_ms) {
-  if (the_world != nullptr && timeout_ms == 0) return 0;
+  if (the_world != nullptr && timeout_ms == 0) {
+    the_world->threads().MaybeYield();
+    return 0;
+  }
+  if (the_world != nullptr) {
+    const int64_t deadline_ns =
+        timeout_ms < 0 ? INT64_MAX : the_world->MonotonicNs() + int64_t{timeout_ms} * 1'000'000;
+    the_world->threads().WaitForEvents(fd, deadline_ns);
+    timeout_ms = 0;
+  }
   return static_cast<int>(syscall(SYS_epoll_pwait, fd, events, count, timeout_ms, nullptr, 8));
+}
+
+int epoll_ctl(int fd, int operation, int about, epoll_event* event) noexcept {
+  if (the_world != nullptr && operation != EPOLL_CTL_DEL) the_world->threads().NoteEvents(fd);
+  return static_cast<int>(syscall(SYS_epoll_ctl, fd, operation, about, event));
+}
+
+// The processors of a machine. Those of the one that this runs on must not matter.
+int get_nprocs() noexcept {
+  static decltype(get_nprocs)* cached = nullptr;
+  return the_world != nullptr ? 2 : sim::Next("get_nprocs", cached)();
 }
 
 // ---- time

@@ -13,8 +13,9 @@
 namespace tickstack::simulate {
 
 struct Threads::Waiter {
-  pthread_cond_t* condition;
+  pthread_cond_t* condition;  // nullptr: none.
   int64_t deadline_ns;
+  const Process* process;
   bool woken = false;
 };
 
@@ -34,6 +35,8 @@ struct Threads::Thread {
 };
 
 namespace {
+
+constexpr int64_t kBuriedTurnNs = 10'000;  // Processor time of a turn, while a process is buried.
 
 // The running thread; nullptr: the world's own.
 thread_local void* running_thread = nullptr;
@@ -94,11 +97,16 @@ void Threads::Switch(Thread& thread) {
 }
 
 bool Threads::RunOne(bool even_stalled) {
+  return RunOneOf([even_stalled](const Thread& thread) {
+    return even_stalled || !thread.process->is_stalled();
+  });
+}
+
+bool Threads::RunOneOf(const std::function<bool(const Thread&)>& may_run) {
   TS_CHECK(running_thread == nullptr);
   std::vector<Thread*> ready;
   for (const std::unique_ptr<Thread>& thread : threads_) {
-    const bool stalled = thread->process->is_stalled() && !even_stalled;
-    if (!stalled && CanRun(*thread)) ready.push_back(thread.get());
+    if (may_run(*thread) && CanRun(*thread)) ready.push_back(thread.get());
   }
   if (ready.empty()) return false;
   Switch(*ready[world_.random().Below(ready.size())]);
@@ -107,7 +115,9 @@ bool Threads::RunOne(bool even_stalled) {
 
 int64_t Threads::NextDeadlineNs() const {
   int64_t next_ns = INT64_MAX;
+  const Process* const buried = world_.buried();
   for (const Waiter* const waiter : waiters_) {
+    if (buried != nullptr && waiter->process != buried) continue;
     if (waiter->deadline_ns > world_.MonotonicNs())
       next_ns = std::min(next_ns, waiter->deadline_ns);
   }
@@ -128,7 +138,7 @@ bool Threads::IsCaller() { return running_thread != nullptr; }
 void Threads::Sleep(int64_t ns) {
   const int64_t until_ns = world_.MonotonicNs() + ns;
   if (running_thread == nullptr) return world_.AdvanceTo(until_ns);
-  Waiter waiter{nullptr, until_ns};
+  Waiter waiter{nullptr, until_ns, world_.current()};
   waiters_.push_back(&waiter);
   BlockUntil([&] { return world_.MonotonicNs() >= until_ns; });
   std::erase(waiters_, &waiter);
@@ -144,9 +154,15 @@ void Threads::BlockUntil(const std::function<bool()>& done) {
   while (!done()) RunOneOrWait();
 }
 
-// For the world's thread, which waits for another one.
+// For the world's thread, which waits for another one. A process that is being buried has a time of
+// its own, in which only its threads run.
 void Threads::RunOneOrWait() {
-  if (RunOne(true)) return;
+  const Process* const buried = world_.buried();
+  if (buried == nullptr) {
+    if (RunOne(true)) return;
+  } else if (RunOneOf([buried](const Thread& thread) { return thread.process == buried; })) {
+    return world_.AdvanceTo(world_.MonotonicNs() + kBuriedTurnNs);
+  }
   const int64_t next_ns = NextDeadlineNs();
   TS_CHECK(next_ns != INT64_MAX);  // A deadlock.
   world_.AdvanceTo(next_ns);
@@ -177,7 +193,7 @@ int Threads::Lock(pthread_mutex_t* mutex) {
 }
 
 int Threads::Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t deadline_ns) {
-  Waiter waiter{condition, deadline_ns};
+  Waiter waiter{condition, deadline_ns, world_.current()};
   waiters_.push_back(&waiter);
   real::Unlock(mutex);
   BlockUntil([&] { return waiter.woken || world_.MonotonicNs() >= deadline_ns; });
@@ -185,6 +201,15 @@ int Threads::Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t dea
   const int error = Lock(mutex);
   if (error != 0) return error;
   return waiter.woken ? 0 : ETIMEDOUT;
+}
+
+void Threads::WaitForEvents(int epoll_fd, int64_t deadline_ns) {
+  Waiter waiter{nullptr, deadline_ns, world_.current()};
+  waiters_.push_back(&waiter);
+  BlockUntil(
+      [&] { return with_events_.contains(epoll_fd) || world_.MonotonicNs() >= deadline_ns; });
+  std::erase(waiters_, &waiter);
+  with_events_.erase(epoll_fd);
 }
 
 void Threads::Wake(pthread_cond_t* condition, bool all) {

@@ -2,8 +2,9 @@
 
 // Threads that simulated processes start. They are real threads, of which at most one runs, and
 // only while the world's own thread waits for it. Another one gets its turn when the running one
-// waits for a condition, a mutex or another thread, and sometimes when it changes a file. The
-// world's seed determines the order. Time limits are in simulated time.
+// waits for a condition, a mutex, another thread or the events of its loop, and sometimes when it
+// changes a file or its loop goes on. The world's seed determines the order. Time limits are in
+// simulated time.
 
 #include <pthread.h>
 
@@ -11,10 +12,12 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace tickstack::simulate {
 
+class Process;
 class World;
 
 class Threads {
@@ -41,6 +44,10 @@ class Threads {
   // Returns 0, or ETIMEDOUT once the monotonic time is `deadline_ns`.
   int Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t deadline_ns);
   void Wake(pthread_cond_t* condition, bool all);
+  // Waits until NoteEvents was called for the epoll descriptor, or the monotonic time is
+  // `deadline_ns`. Threads post to the loops of others; connections and alarms do so as well.
+  void WaitForEvents(int epoll_fd, int64_t deadline_ns);
+  void NoteEvents(int epoll_fd) { with_events_.insert(epoll_fd); }
 
  private:
   struct Thread;
@@ -51,10 +58,12 @@ class Threads {
   void BlockUntil(const std::function<bool()>& done);
   void RunOneOrWait();
   bool CanRun(const Thread& thread) const;
+  bool RunOneOf(const std::function<bool(const Thread&)>& may_run);
 
   World& world_;
   std::vector<std::unique_ptr<Thread>> threads_;  // In order of creation.
   std::list<Waiter*> waiters_;                    // In the order in which they began to wait.
+  std::set<int> with_events_;                     // Epoll descriptors.
 };
 
 }  // namespace tickstack::simulate

@@ -25,8 +25,9 @@ constexpr int64_t kStartAgainNs = kNsPerSecond / 2;  // After a start that faile
 
 class World::PendingAlarm final : public wire::Alarm {
  public:
-  PendingAlarm(Process& process, std::function<void()> function)
-      : process_(process), function_(std::move(function)) {}
+  // `loop`: on which the function is called, by another thread; nullptr: it is called at once.
+  PendingAlarm(Process& process, wire::EventLoop* loop, std::function<void()> function)
+      : process_(process), loop_(loop), function_(std::move(function)) {}
   ~PendingAlarm() override { Cancel(); }
 
   void Set(int64_t due_ns) override {
@@ -34,19 +35,42 @@ class World::PendingAlarm final : public wire::Alarm {
     place_ = process_.world().alarms_.emplace(due_ns, this);
   }
   void Cancel() override {
+    ++*times_set_;
     if (place_) process_.world().alarms_.erase(*std::exchange(place_, std::nullopt));
   }
   void Call() {
     Cancel();
-    const std::function<void()> function = function_;  // It may destroy this alarm.
-    function();
+    // It may destroy this alarm.
+    const std::function<void()> function = function_;
+    if (loop_ == nullptr) return function();
+    // Set anew or destroyed before the loop gets to it, it is not called.
+    loop_->Post([function, expected = *times_set_, weak = std::weak_ptr(times_set_)] {
+      const std::shared_ptr<uint64_t> times_set = weak.lock();
+      if (times_set != nullptr && *times_set == expected) function();
+    });
   }
   Process& process() { return process_; }
 
  private:
   Process& process_;
+  wire::EventLoop* const loop_;
   const std::function<void()> function_;
+  const std::shared_ptr<uint64_t> times_set_ = std::make_shared<uint64_t>(0);
   std::optional<Alarms::iterator> place_;  // nullopt: not set.
+};
+
+// The time of a loop that a process made, which a thread of the process runs.
+class World::LoopTime final : public wire::TimeSource {
+ public:
+  LoopTime(Process& process, wire::EventLoop& loop) : process_(process), loop_(loop) {}
+  const Clock& clock() const override { return process_.clock(); }
+  std::unique_ptr<wire::Alarm> MakeAlarm(std::function<void()> function) override {
+    return std::make_unique<PendingAlarm>(process_, &loop_, std::move(function));
+  }
+
+ private:
+  Process& process_;
+  wire::EventLoop& loop_;
 };
 
 Process::Process(World& world, std::string name, Host* machine, Start start)
@@ -79,17 +103,25 @@ const Clock& Process::clock() const {
 }
 
 std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) {
-  return std::make_unique<World::PendingAlarm>(*this, std::move(function));
+  return std::make_unique<World::PendingAlarm>(*this, nullptr, std::move(function));
 }
+
+std::unique_ptr<wire::TimeSource> World::MakeTime(wire::EventLoop& loop) {
+  return current_ == nullptr ? nullptr : std::make_unique<LoopTime>(*current_, loop);
+}
+
+wire::Network& World::NetworkOf(wire::EventLoop&) { return current_->network_; }
 
 World::World(uint64_t seed, const std::string& root, int64_t now_ns)
     : random_(seed), wall_offset_ns_(now_ns - monotonic_ns_), root_(root), threads_(*this) {
   machines_.push_back(std::make_unique<Host>(*this, "", root, *this));
   entered_ = machines_.front().get();
   the_world = this;
+  wire::EventLoop::SetSurroundings(this);
 }
 
 World::~World() {
+  wire::EventLoop::SetSurroundings(nullptr);
   the_world = nullptr;
   if (base_ < 0) return;
   TS_CHECK(::fchdir(base_) == 0);
@@ -280,9 +312,12 @@ void World::Bury(Process& process) {
   Trace(process.name_, 0);
   if (random_.OneIn(2)) connections_.ResetAllOf(process);
   set_current(&process);
+  const int64_t now_ns = monotonic_ns_;
+  if (process.dead_) buried_ = &process;
   process.program_.reset();
   connections_.CloseAllOf(process);
   process.loop_.reset();
+  if (std::exchange(buried_, nullptr) != nullptr) monotonic_ns_ = now_ns;
   set_current(nullptr);
   process.dead_ = process.exits_ = false;
   process.death_ = {};

@@ -7,8 +7,8 @@
 //   Disk    a machine's files, and what of them a power cut leaves           (disk.h)
 //   Threads threads that processes start, one of which runs at a time        (threads.h)
 //
-// A process is the real code of a service on an event loop of its own. It may be killed in the
-// middle of any change to a file. Nothing that it does afterwards has an effect, and its objects
+// A process is the real code of a service on an event loop of its own, and on loops of the threads
+// that it starts. It may be killed in the middle of any change to a file. Nothing that it does afterwards has an effect, and its objects
 // are destroyed once its call has returned. Everything that happens by chance comes from one seed,
 // so a life repeats exactly.
 //
@@ -148,7 +148,7 @@ struct Chances {
   int64_t latency_ns_max = 0;  // Each end of a connection has its own latency, up to this.
 };
 
-class World final : public Clock {
+class World final : public Clock, public wire::Surroundings {
  public:
   // `root`: an empty directory for the disk.
   World(uint64_t seed, const std::string& root, int64_t now_ns);
@@ -163,11 +163,17 @@ class World final : public Clock {
   Connections& connections() { return connections_; }
   Process* current() { return current_; }
   void set_current(Process* process);
+  // The killed process whose objects are being destroyed; nullptr: there is none. It has a time of
+  // its own, which goes on while it waits for its threads. For all others, it ends in no time.
+  const Process* buried() const { return buried_; }
   Chances& chances() { return chances_; }
 
   int64_t NowNs() const override { return monotonic_ns_ + wall_offset_ns_; }
   int64_t MonotonicNs() const override { return monotonic_ns_; }
   void AdvanceTo(int64_t monotonic_ns);
+  // The time and network of a loop that a process makes; the system's for other loops.
+  std::unique_ptr<wire::TimeSource> MakeTime(wire::EventLoop& loop) override;
+  wire::Network& NetworkOf(wire::EventLoop& loop) override;
   void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set the clock.
   // The clock of the machine with the disk, or of the one without.
   MachineClock& clock_of(bool has_disk) { return has_disk ? machine().clock : other_clock_; }
@@ -230,6 +236,7 @@ class World final : public Clock {
  private:
   friend class Process;
   class PendingAlarm;
+  class LoopTime;
   using Alarms = std::multimap<int64_t, PendingAlarm*>;
 
   bool Step(int64_t until_ns);
@@ -256,6 +263,7 @@ class World final : public Clock {
   std::multimap<int64_t, std::function<void()>> events_;
   std::vector<std::unique_ptr<Process>> processes_;
   Process* current_ = nullptr;
+  const Process* buried_ = nullptr;
   Chances chances_;
   int64_t changed_ns_ = 0;
   int64_t restart_ns_max_ = 3 * kNsPerSecond;
