@@ -69,18 +69,51 @@ void EndOfDay::OnDayEnded(EndedDay day) {
   changed_.notify_all();
 }
 
-void EndOfDay::OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) {
+// Returns nullopt for a log without a date: it does not say which logs are of the past.
+std::optional<EndOfDay::Logs> EndOfDay::LogsOf(const std::string& log_path) const {
   const std::optional<DayLog> log = ParseDayLog(log_path);
-  if (!log) return;  // A log without a date does not say which logs are of the past.
+  if (!log) return std::nullopt;
   const std::string name = log_path.substr(0, log_path.size() - FormatDate(log->date).size());
   const size_t slash = name.rfind('/');
   Logs logs;
   logs.folder = options_.log_folder.empty() ? DirectoryOf(log_path) : options_.log_folder;
   logs.name = slash == std::string::npos ? name : name.substr(slash + 1);
   logs.current = log->date;
-  logs.schemas = std::move(schemas);
+  return logs;
+}
+
+// Returns the days that only their logs have, and the newest past day, since the hdb may not have
+// loaded its partition. Days are written in order, so earlier ones are there.
+std::vector<int32_t> EndOfDay::AwaitedDays(const Logs& logs) const {
+  std::vector<int32_t> days;
+  absl::StatusOr<std::vector<DayLog>> found = FindDayLogs(logs.folder, logs.name);
+  if (!found.ok()) return days;
+  std::ranges::reverse(*found);
+  for (const DayLog& log : *found) {
+    if (log.date >= logs.current) continue;
+    days.push_back(log.date);
+    const absl::StatusOr<std::string> there = disk::FindPartition(options_.database, log.date);
+    if (!there.ok() || !there->empty()) break;
+  }
+  return days;
+}
+
+void EndOfDay::OnOtherLog(const std::string& log_path) {
+  const std::optional<Logs> logs = LogsOf(log_path);
+  if (!logs) return;
+  std::vector<int32_t> days = AwaitedDays(*logs);
+  const std::lock_guard lock(mutex_);
+  ++looks_;
+  rdb_->SetAwaitedDays(std::move(days));
+}
+
+void EndOfDay::OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) {
+  std::optional<Logs> logs = LogsOf(log_path);
+  if (!logs) return;
+  logs->schemas = std::move(schemas);
   {
     const std::lock_guard lock(mutex_);
+    logs->look = looks_;
     came_live_ = std::move(logs);
     idle_ = false;
   }
@@ -124,10 +157,12 @@ void EndOfDay::Run() {
     idle_ = next_ns == INT64_MAX;
     changed_.notify_all();
     const auto woken = [this] { return stopping() || came_live_ || !idle_; };
-    if (idle_ && blocked_.empty()) {
+    const int64_t again_ns = std::min(blocked_.empty() ? INT64_MAX : next_blocked_ns_,
+                                      hdb_may_be_behind_ ? next_hdb_ns_ : INT64_MAX);
+    if (idle_ && again_ns == INT64_MAX) {
       changed_.wait(lock, woken);
     } else if (idle_) {
-      const std::chrono::nanoseconds pause(std::max<int64_t>(next_blocked_ns_ - MonotonicNs(), 0));
+      const std::chrono::nanoseconds pause(std::max<int64_t>(again_ns - MonotonicNs(), 0));
       changed_.wait_for(lock, pause, woken);
     } else {
       // Days that end meanwhile wait too, because they need the same disk.
@@ -187,7 +222,7 @@ int64_t EndOfDay::DoWhatIsDue() {
         next_hdb_ns_ = MonotonicNs() + options_.retry_ns;
         continue;
       }
-      hdb_is_behind_ = false;
+      hdb_is_behind_ = hdb_may_be_behind_ = false;
       for (const EndedDay& done : std::exchange(written_, {})) {
         rdb_->DropDay(done);
         LogInfo("day handed over date={} hdb={}", FormatDate(done.date),
@@ -197,7 +232,11 @@ int64_t EndOfDay::DoWhatIsDue() {
       RemoveOldLogs();
       continue;
     }
-    if (!write && !hdb_is_behind_) return INT64_MAX;
+    if (!write && !hdb_is_behind_) {
+      if (hdb_may_be_behind_ && MonotonicNs() >= next_hdb_ns_) TellHdbOfEarlierDays();
+      if (!hdb_may_be_behind_) EndAwaiting();
+      return INT64_MAX;
+    }
     return std::min(write ? next_write_ns_ : INT64_MAX, hdb_is_behind_ ? next_hdb_ns_ : INT64_MAX);
   }
   return INT64_MAX;
@@ -472,16 +511,26 @@ absl::Status EndOfDay::WritePastLogs() {
   }
   retried_.clear();
   PublishBlocked();
-  // An earlier process may have died after it wrote a day and before it notified the hdb. An hdb
-  // that is not running loads the day when it starts.
-  if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {
-    if (const absl::Status told = NotifyHdb(); !told.ok()) {
-      LogInfo("hdb not told of days that were written before error=\"{}\"", Message(told));
-    }
-  }
+  if (hdb_may_be_behind_ && !hdb_is_behind_) TellHdbOfEarlierDays();
   if (!hdb_is_behind_) PublishDone();
   RemoveOldLogs();
   return absl::OkStatus();
+}
+
+// An earlier process may have died after it wrote a day and before it notified the hdb. An hdb that
+// is not running loads the day when it starts. One that does not answer is told again.
+void EndOfDay::TellHdbOfEarlierDays() {
+  const absl::Status told = NotifyHdb();
+  hdb_may_be_behind_ = !told.ok();
+  next_hdb_ns_ = told.ok() ? 0 : MonotonicNs() + options_.retry_ns;
+  if (std::exchange(hdb_is_silent_, !told.ok()) || told.ok()) return;
+  LogInfo("hdb not told yet of days that were written before error=\"{}\"", Message(told));
+}
+
+// The hdb has all days that could be written.
+void EndOfDay::EndAwaiting() {
+  const std::lock_guard lock(mutex_);
+  if (logs_ && logs_->look == looks_) rdb_->SetAwaitedDays({});
 }
 
 absl::Status EndOfDay::NotifyHdb() const {

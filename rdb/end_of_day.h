@@ -11,8 +11,10 @@
 //
 //   died before            at the next start                          source of the rows
 //   the rename             the log has no partition: it is written    the log
-//   the hdb was notified   there is a partition: nothing; an hdb that
-//                          starts later loads it anyway
+//   the hdb was notified   there is a partition: the hdb is notified
+//
+// From the start on until all of this is done, the rdb says that it awaits these days
+// (Rdb::SetAwaitedDays), so that nobody takes them for days without rows.
 //
 // Days are written in order. An attempt that fails (on a full disk) is repeated after a pause, and
 // the day stays in memory and visible until then. A day is blocked, without blocking other days, if
@@ -84,6 +86,7 @@ class EndOfDay final : public DayKeeper {
   ~EndOfDay() override;
 
   void OnDayEnded(EndedDay day) override;
+  void OnOtherLog(const std::string& log_path) override;
   void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) override;
 
   // Begins to write if EndOfDayOptions::waits is set. Otherwise it has begun already.
@@ -109,6 +112,7 @@ class EndOfDay final : public DayKeeper {
     std::string name;
     int32_t current = 0;
     std::vector<Schema> schemas;
+    uint64_t look = 0;  // EndOfDay::looks_ then.
   };
 
   struct Blocked {
@@ -147,6 +151,10 @@ class EndOfDay final : public DayKeeper {
   bool IsBlocked(int32_t date) const;
   void PublishBlocked();
   void PublishDone();
+  std::optional<Logs> LogsOf(const std::string& log_path) const;
+  std::vector<int32_t> AwaitedDays(const Logs& logs) const;
+  void EndAwaiting();
+  void TellHdbOfEarlierDays();
   absl::Status NotifyHdb() const;
   absl::Status VerifyPartition(const std::string& partition, const DayLog& log);
   void RemoveOldLogs();
@@ -164,6 +172,7 @@ class EndOfDay final : public DayKeeper {
   std::condition_variable changed_;
   std::deque<EndedDay> ended_;     // Guarded by mutex_; the first may be being written.
   std::optional<Logs> came_live_;  // Guarded by mutex_: look for past logs.
+  uint64_t looks_ = 0;             // Guarded by mutex_: calls of OnOtherLog.
   bool idle_ = false;              // Guarded by mutex_: there is nothing to do.
   bool waits_ = false;             // Guarded by mutex_: Begin has not been called.
 
@@ -180,6 +189,7 @@ class EndOfDay final : public DayKeeper {
   std::optional<int32_t> newest_;  // Newest date with a partition.
   bool hdb_is_behind_ = false;
   bool hdb_may_be_behind_ = false;  // Another process may have written a day.
+  bool hdb_is_silent_ = false;      // It did not take the last message about such days.
   int64_t next_write_ns_ = 0;       // Earliest MonotonicNs of the next attempt.
   int64_t next_hdb_ns_ = 0;
   std::thread thread_;  // Last: it uses the rest.

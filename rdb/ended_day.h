@@ -49,7 +49,7 @@ inline uint64_t NumberOfDate(int32_t date) {
 }
 
 // Receives ended days: EndOfDay (end_of_day.h) in an RDB that writes a database. Threads: the
-// ingest thread calls both functions, which must return quickly.
+// ingest thread calls all functions, which must return quickly.
 class DayKeeper {
  public:
   virtual ~DayKeeper() = default;
@@ -57,6 +57,10 @@ class DayKeeper {
   // Called when a day has ended. Until the keeper calls Rdb::DropDay, queries see the day's rows,
   // followed by those of the next day.
   virtual void OnDayEnded(EndedDay day) = 0;
+  // Called before the replay of a log that this process has not followed, such as the first one
+  // after its start, or that of the next day if it missed the end of the one before. The keeper
+  // calls Rdb::SetAwaitedDays with the past days that it must still write or hand over.
+  virtual void OnOtherLog(const std::string& /*log_path*/) {}
   // Called when replay is done: the tables have all rows of this log, and published rows follow
   // without a gap. `schemas` are those of the log's tables. The log is today's, so logs whose names
   // differ from `log_path` only in the date are of past days.

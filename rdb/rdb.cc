@@ -564,14 +564,23 @@ std::vector<int32_t> Rdb::Days() const {
   std::vector<int32_t> days;
   const std::lock_guard lock(tables_mutex_);
   for (const EndedDay& day : kept_) days.push_back(day.date);
+  days.insert(days.end(), awaited_.begin(), awaited_.end());
   if (day_) days.push_back(*day_);
   std::ranges::sort(days);
   days.erase(std::ranges::unique(days).begin(), days.end());
   return days;
 }
 
+void Rdb::SetAwaitedDays(std::vector<int32_t> days) {
+  const std::lock_guard lock(tables_mutex_);
+  awaited_ = std::move(days);
+}
+
 // The name of the log says which day its rows are of.
 void Rdb::NoteLog(LogIdentity log) {
+  // The end of a day that this process gets as it is published needs no look at the logs.
+  const bool follows = counters_.caught_up.load(std::memory_order_relaxed) != 0;
+  if (keeper_ != nullptr && !follows && log.path != log_.path) keeper_->OnOtherLog(log.path);
   log_ = std::move(log);
   const std::optional<DayLog> day = ParseDayLog(log_.path);
   const std::lock_guard lock(tables_mutex_);

@@ -150,9 +150,12 @@ class Rdb final : public wire::SubscribedState {
   // Returns a table's rows of one day: of an ended day that is still kept, or of the current one.
   // nullopt: there is no such table, or the day is not here.
   std::optional<Snapshot> FindTableOfDay(std::string_view name, int32_t date) const;
-  // Returns the ended days that are still kept and the current one, ascending, each once. The
-  // current one is known from the log's name; it is left out if that has no date.
+  // Returns the ended days that are still kept or awaited and the current one, ascending, each
+  // once. The current one is known from the log's name; it is left out if that has no date.
   std::vector<int32_t> Days() const;
+  // Sets the ended days that are not here, because only their logs have them, and not known to be
+  // in the database that the hdb has loaded. Queries for them are errors.
+  void SetAwaitedDays(std::vector<int32_t> days);
   // Returns the tables of ended days that are still kept, in order of date, then those of today;
   // each once.
   std::vector<std::shared_ptr<const Table>> AllTables() const;
@@ -261,6 +264,7 @@ class Rdb final : public wire::SubscribedState {
   // MonotonicNs of the first refused row of each table. Guarded by tables_mutex_.
   NameMap<int64_t> refused_since_;
   std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.
+  std::vector<int32_t> awaited_;       // Guarded by tables_mutex_.
   std::optional<BlockedDay> blocked_;  // Guarded by tables_mutex_.
   std::mutex latency_mutex_;
   Histogram latency_;                // Guarded by latency_mutex_.

@@ -13,9 +13,10 @@
 namespace tickstack::rdb {
 
 // What queries of an RDB can access: its tables, and
-//   trade@2024.01.30        a table's rows of one day, if that is in .rdb.days[]; as a symbol:
+//   trade@2024.01.30        a table's rows of one day, if it is here; as a symbol:
 //                           ?[`$"trade@2024.01.30";();0b;()]
-//   .rdb.days[]             dates: ended days that are still here, and the current one
+//   .rdb.days[]             dates: ended days that are still here, or that are being written from
+//                           their logs (TABLE@DATE is an error then), and the current one
 //   .u.shard[]              dictionary of symbols: the shard and the map (table/shard_id.h)
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency

@@ -123,7 +123,7 @@ void GatewayLife::StartProcesses() {
             &world_.Add("feed_b", false, [this](Process& process) {
               return StartFeed(process, options_.stack, "feed_b", plan_b_);
             })};
-  const auto pause_ns_max = OneOf<int64_t>(random_, {5 * kMs, 30 * kMs, 100 * kMs});
+  const auto pause_ns_max = OneOf<int64_t>(random_, {20 * kMs, 60 * kMs, 150 * kMs});
   for (size_t number = 0; number < kAskers; ++number) {
     processes_.askers.push_back(
         &world_.Add(fmt::format("asker {}", number), false, [this, pause_ns_max](Process& process) {

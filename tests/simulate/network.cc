@@ -244,6 +244,12 @@ void Connections::CloseAllOf(Process& process) {
   }
 }
 
+void Connections::CloseAllOn(const wire::EventLoop& loop) {
+  for (const auto& [number, stream] : streams_) {
+    if (&stream->loop() == &loop) stream->Close();
+  }
+}
+
 Stream* Connections::Pick(uint64_t number) const {
   if (streams_.empty()) return nullptr;
   return std::next(streams_.begin(), static_cast<std::ptrdiff_t>(number % streams_.size()))->second;

@@ -39,6 +39,8 @@ class Connections {
   // Closes the process's connections that only their own pending operations keep alive. The
   // process's loop must be destroyed next, with the callbacks.
   void CloseAllOf(Process& process);
+  // The same of a loop that a thread of a process has run.
+  void CloseAllOn(const wire::EventLoop& loop);
   // Nothing that `from` sends to `to` arrives before `until_ns` (monotonic).
   void Cut(const Process& from, const Process& to, int64_t until_ns);
   void CallOffCuts() { cuts_.clear(); }

@@ -63,6 +63,8 @@ class World::PendingAlarm final : public wire::Alarm {
 class World::LoopTime final : public wire::TimeSource {
  public:
   LoopTime(Process& process, wire::EventLoop& loop) : process_(process), loop_(loop) {}
+  // The loop is destroyed next, with the callbacks.
+  ~LoopTime() override { process_.world().connections().CloseAllOn(loop_); }
   const Clock& clock() const override { return process_.clock(); }
   std::unique_ptr<wire::Alarm> MakeAlarm(std::function<void()> function) override {
     return std::make_unique<PendingAlarm>(process_, &loop_, std::move(function));
