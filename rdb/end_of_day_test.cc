@@ -566,6 +566,43 @@ TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
   EXPECT_EQ(stack.rdb().counters().day_done, 20240129u);
 }
 
+// Otherwise nobody would have the day, and a gateway would take it for one without rows.
+TEST_F(EndOfDayTest, AwaitsADayThatOnlyItsLogHasUntilTheHdbHasIt) {
+  FakeHdb hdb;
+  hdb.fail = true;
+  options_.hdb = fmt::format("127.0.0.1:{}", hdb.port());
+  const Logs logs = LogsOfOnePastDay();
+  Stack stack(options_);
+  stack.rdb().SetLog({logs.PathOf(kDate + 1), std::nullopt});
+  EXPECT_THAT(stack.rdb().Days(), ElementsAre(kDate, kDate + 1));  // Before it has read the log.
+  EXPECT_FALSE(stack.rdb().FindTableOfDay("trade", kDate).has_value());
+  stack.rdb().OnReplayDone();
+  ASSERT_TRUE(Until([&] { return hdb.reloads >= 2; }));
+  EXPECT_THAT(stack.rdb().Days(), ElementsAre(kDate, kDate + 1));
+  hdb.fail = false;
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_THAT(stack.rdb().Days(), ElementsAre(kDate + 1));
+}
+
+TEST_F(EndOfDayTest, TellsAnHdbThatDidNotAnswerAgainOfDaysThatAreThere) {
+  const Logs logs = LogsOfOnePastDay();
+  {
+    Stack stack(options_);
+    stack.GoLive(logs.PathOf(kDate + 1));
+    ASSERT_TRUE(stack.Finish());
+  }
+  FakeHdb hdb;
+  hdb.fail = true;
+  options_.hdb = fmt::format("127.0.0.1:{}", hdb.port());
+  Stack again(options_);
+  again.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(Until([&] { return hdb.reloads >= 2; }));
+  EXPECT_THAT(again.rdb().Days(), ElementsAre(kDate, kDate + 1));
+  hdb.fail = false;
+  EXPECT_TRUE(Until([&] { return again.rdb().Days() == std::vector<int32_t>{kDate + 1}; }));
+  EXPECT_EQ(again.rdb().counters().day_errors, 0u);
+}
+
 TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
   const Logs logs = LogsOfDays(5);
   options_.keep_logs_days = 2;

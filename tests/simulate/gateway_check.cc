@@ -41,7 +41,9 @@ void GatewayCheck::AddRdb(const std::vector<LogPosition>& held, LeastRows& least
   for (const LogPosition& position : held) {
     const auto [day, is_first] = least.days.try_emplace(position.day, position);
     if (is_first) continue;
-    for (auto& [table, rows] : day->second.rows) rows = std::min(rows, position.rows.at(table));
+    for (const auto& [table, rows] : position.rows) {
+      day->second.rows[table] = std::min(day->second.rows[table], rows);
+    }
   }
 }
 

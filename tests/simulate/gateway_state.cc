@@ -67,9 +67,11 @@ void GatewayState::WatchDays(const std::vector<bool>& answers) {
   std::set<int32_t> at_home;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) continue;
-    for (const int32_t day : rdb(i)->rdb->Days()) {
-      at_home.insert(day);
+    const std::vector<int32_t> days = rdb(i)->rdb->Days();
+    for (const int32_t day : days) {
       begun_ns_.try_emplace(day, now_ns);
+      // It may await an ended day.
+      if (day == days.back() || rdb(i)->rdb->FindTableOfDay("trade", day)) at_home.insert(day);
     }
   }
   if (IsWell(*processes_.hdb)) {
@@ -116,11 +118,12 @@ std::vector<LogPosition> GatewayState::HeldBy(size_t number) const {
   if (!HasRead(number)) return held;
   const rdb::Rdb& tables = *rdb(number)->rdb;
   for (const int32_t day : tables.Days()) {
-    LogPosition& position = held.emplace_back(LogPosition{day, {}});
+    LogPosition position{day, {}};
     for (const char* const table : {"trade", "quote"}) {
       const std::optional<Snapshot> rows = tables.FindTableOfDay(table, day);
-      position.rows[table] = rows ? static_cast<int64_t>(rows->rows()) : 0;
+      if (rows) position.rows[table] = static_cast<int64_t>(rows->rows());
     }
+    if (!position.rows.empty()) held.push_back(std::move(position));
   }
   return held;
 }

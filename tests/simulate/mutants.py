@@ -42,7 +42,7 @@ class Mutant:
     breaks: str = ""
     harmless: str = ""  # Why no life can notice it; empty: lives are to notice it.
     days: int = 1
-    standbys: bool = False  # Its lives are those of a cluster.
+    lives: str = ""  # The kind of its lives: `standbys` of a cluster, `gateway` of a gateway.
     edits: list = dataclasses.field(default_factory=list)
 
     @property
@@ -76,8 +76,8 @@ def parse(text):
             mutants[-1].harmless = rest.strip()
         elif kind == "days":
             mutants[-1].days = int(rest)
-        elif kind == "lives" and rest.strip() == "standbys":
-            mutants[-1].standbys = True
+        elif kind == "lives" and rest.strip() in ("standbys", "gateway"):
+            mutants[-1].lives = rest.strip()
         elif kind == "-":
             if last != "-":
                 mutants[-1].edits.append(Edit(file, "", ""))
@@ -208,8 +208,8 @@ def run(program, mutant, lives):
     """(lives until the oracle failed, or None; what it said) for a mutant."""
     environment = dict(os.environ, SIMULATE_MUTANT=mutant.name) if mutant.name else None
     command = [program, "--seed", "0", "--lives", str(lives), "--days", str(mutant.days), "--until-failure"]
-    if mutant.standbys:
-        command.append("--standbys")
+    if mutant.lives:
+        command.append("--" + mutant.lives)
     done = subprocess.run(
         command + ["--timeout", str(LIFE_SECONDS)], env=environment, capture_output=True, text=True, check=False
     )

@@ -66,9 +66,12 @@ class MutantsTest(unittest.TestCase):
         last = mutants.summary(listed, {"one": (3, ""), "two": (None, "")}).splitlines()[-1]
         self.assertEqual(last, "| all | 1 | 1 | 0 | 1 | 0 | 0 | 0 |")
 
-    def test_a_mutant_may_live_in_a_cluster(self):
-        one, two = mutants.parse(TWO.replace("breaks another\n", "breaks another\nlives standbys\n"))
-        self.assertEqual([one.standbys, two.standbys], [False, True])
+    def test_a_mutant_may_have_lives_of_another_kind(self):
+        for kind in ("standbys", "gateway"):
+            one, two = mutants.parse(TWO.replace("breaks another\n", f"breaks another\nlives {kind}\n"))
+            self.assertEqual([one.lives, two.lives], ["", kind])
+        with self.assertRaisesRegex(mutants.Invalid, "line 10: lives other"):
+            mutants.parse(TWO.replace("breaks another\n", "breaks another\nlives other\n"))
 
     def test_a_line_that_is_neither(self):
         with self.assertRaisesRegex(mutants.Invalid, "line 3: whatever"):
