@@ -70,8 +70,11 @@ void GatewayState::WatchDays(const std::vector<bool>& answers) {
     const std::vector<int32_t> days = rdb(i)->rdb->Days();
     for (const int32_t day : days) {
       begun_ns_.try_emplace(day, now_ns);
-      // It may await an ended day.
-      if (day == days.back() || rdb(i)->rdb->FindTableOfDay("trade", day)) at_home.insert(day);
+      // It may await an ended day, or have lost its connection before the day ended.
+      const bool is_current = day == days.back();
+      const bool lacks_end = is_current && day < date_ && rdb(i)->rdb->counters().live.load() == 0;
+      const bool has = is_current || rdb(i)->rdb->FindTableOfDay("trade", day).has_value();
+      if (has && !lacks_end) at_home.insert(day);
     }
   }
   if (IsWell(*processes_.hdb)) {
