@@ -148,10 +148,24 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
     return Question{replicas_.On(side), &request, /*only_reads=*/true, std::move(may)};
   }
 
-  // Returns an answer, or the error of a day that has moved.
+  // True if the hdbs have these days of the rdbs now. The days are read anew.
+  bool HaveMoved(std::span<const int32_t> days) const {
+    const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
+    const std::vector<int32_t>& past = now->shards[shard_].past.days;
+    const bool moved = std::ranges::includes(past, days);
+    if (moved) of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
+    return moved;
+  }
+
+  // Returns an answer, or the error of a day that has moved. The process that had it may be gone,
+  // too.
   absl::StatusOr<Value> Settle(Side side, std::span<const int32_t> days,
                                absl::StatusOr<Value> answer) const {
-    if (answer.ok() || days.empty() || !absl::IsUnknown(answer.status())) return answer;
+    if (answer.ok() || days.empty()) return answer;
+    if (absl::IsUnavailable(answer.status()) && side == Side::kLast && HaveMoved(days)) {
+      return absl::AbortedError(answer.status().message());
+    }
+    if (!absl::IsUnknown(answer.status())) return answer;
     const std::string_view error = Message(answer.status());
     const std::string day = FormatDate(days.front());
     const bool moved = side == Side::kPast ? error.starts_with(kNotHere)

@@ -78,7 +78,13 @@ void GatewayState::WatchDays(const std::vector<bool>& answers) {
     }
   }
   if (IsWell(*processes_.hdb)) {
-    for (const int32_t day : hdb()->Days()) at_home.insert(day);
+    for (const int32_t day : hdb()->Days()) {
+      at_home.insert(day);
+      loaded_.insert(day);
+    }
+  } else {
+    // The gateway asks the hdb for them, also while the first rdb still has them.
+    for (const int32_t day : loaded_) at_home.erase(day);
   }
   for (const auto& [day, begun_ns] : begun_ns_) {
     const bool is_seen = at_home.contains(day) && now_ns > network_ns_;
