@@ -6,6 +6,8 @@
 namespace tickstack::simulate {
 namespace {
 
+constexpr int64_t kSoonNs = kNsPerSecond / 2;
+
 bool IsWell(Process& process) {
   return process.program() != nullptr && !process.is_dead() && !process.is_stalled() &&
          !process.is_cut_off();
@@ -65,11 +67,15 @@ void GatewayState::Watch() {
 void GatewayState::WatchDays(const std::vector<bool>& answers) {
   const int64_t now_ns = world_.MonotonicNs();
   std::set<int32_t> at_home;
+  const bool all_answer = std::ranges::find(answers, false) == answers.end();
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) continue;
     const std::vector<int32_t> days = rdb(i)->rdb->Days();
     for (const int32_t day : days) {
       begun_ns_.try_emplace(day, now_ns);
+      const auto had = had_ns_.try_emplace({i, day}, now_ns).first;
+      // The gateway may not know yet that this one has it, either.
+      if (!all_answer && now_ns - had->second < kSoonNs) continue;
       // It may await an ended day, or have lost its connection before the day ended.
       const bool is_current = day == days.back();
       const bool lacks_end = is_current && day < date_ && rdb(i)->rdb->counters().live.load() == 0;

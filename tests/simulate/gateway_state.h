@@ -90,7 +90,9 @@ class GatewayState {
   int64_t network_until_ns_ = 0;
   std::map<int32_t, int64_t> homeless_ns_;  // By day: no process that answers had it.
   std::map<int32_t, int64_t> begun_ns_;     // By day: when an rdb had it first.
-  std::set<int32_t> loaded_;                // Days that the hdb has had.
+  // By rdb and day: since when it has it.
+  std::map<std::pair<size_t, int32_t>, int64_t> had_ns_;
+  std::set<int32_t> loaded_;  // Days that the hdb has had.
   std::set<int32_t> excused_;
   uint64_t gateway_starts_ = 0;
   int64_t gateway_started_ns_ = 0;
