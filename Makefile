@@ -25,7 +25,7 @@ SANITIZED_PROGRAM := build/asan/cli/tickstack
 # Tests beside services and clients of others.
 OTHER_PROGRAMS_TESTS := test-clients test-kafka test-standby test-spark test-s3 test-prometheus test-browser test-package
 
-.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate simulate-clusters mutants test-qpython test-clients test-s3 test-spark test-kafka test-standby test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate simulate-clusters simulate-gateways mutants test-qpython test-clients test-s3 test-spark test-kafka test-standby test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -40,6 +40,7 @@ help:
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
 	@echo "make simulate      simulated lives with crashes and power cuts: fixed seeds, and fresh ones for SIMULATE_SECONDS=$(SIMULATE_SECONDS)"
 	@echo "make simulate-clusters  the same with standby tickerplants, fresh seeds"
+	@echo "make simulate-gateways  the same with a gateway, fresh seeds"
 	@echo "make mutants       planted defects that simulated lives must notice: up to MUTANT_LIVES=$(MUTANT_LIVES) lives each"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
@@ -136,6 +137,11 @@ simulate: build
 simulate-clusters: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	build/release/tests/simulate/simulate --standbys --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
+
+# Likewise.
+simulate-gateways: build
+	cmake --build build/release --parallel $(JOBS) --target simulate
+	build/release/tests/simulate/simulate --gateway --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
 
 mutants: | deps
 	tests/simulate/mutants.py --lives $(MUTANT_LIVES) --jobs $(JOBS)
