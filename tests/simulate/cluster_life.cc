@@ -46,19 +46,27 @@ std::string ContentOf(const std::string& path) {
 // differ: that of a member that died while it wrote also has the rest of a block.
 struct Log {
   std::string bytes;
-  uint64_t digest = 0;
+  // nullopt if the blocks cannot be read to the end of the log. 0 is that of a log without rows.
+  std::optional<uint64_t> digest;
 };
 using Logs = std::map<int32_t, Log>;
 
-// 0 if the blocks cannot be read to the end of the log, which is no digest.
-uint64_t DigestOf(const std::string& log_path, size_t bytes) {
+std::string Describe(const Log& log) {
+  return fmt::format("{} bytes with {}", log.bytes.size(),
+                     log.digest ? fmt::format("the digest {:016x}", *log.digest)
+                                : "an index that does not fit them");
+}
+
+std::optional<uint64_t> DigestOf(const std::string& log_path, size_t bytes) {
   const absl::StatusOr<std::unique_ptr<wire::TplogBlocks>> blocks =
       wire::TplogBlocks::Open(log_path);
-  if (!blocks.ok()) return 0;
+  if (!blocks.ok()) return std::nullopt;
   while (true) {
     const absl::StatusOr<std::optional<wire::IndexBlock>> block = (*blocks)->Next();
-    if (!block.ok()) return 0;
-    if (!*block) return (*blocks)->log_offset() == bytes ? (*blocks)->end().digest : 0;
+    if (!block.ok()) return std::nullopt;
+    if (*block) continue;
+    if ((*blocks)->log_offset() != bytes) return std::nullopt;
+    return (*blocks)->end().digest;
   }
 }
 
@@ -257,7 +265,7 @@ Logs ClusterLife::LogsOf(const Member& member) {
     const std::string path = entry.path(), name = entry.path().filename();
     if (const std::optional<int32_t> date = ParseDate(std::string_view(name).substr(3))) {
       std::string bytes = ContentOf(path);
-      const uint64_t digest = DigestOf(path, bytes.size());
+      const std::optional<uint64_t> digest = DigestOf(path, bytes.size());
       logs[*date] = {std::move(bytes), digest};
     }
   }
@@ -430,7 +438,7 @@ void ClusterLife::CheckEnd() {
     for (const auto& [date, expected] : all) {
       const auto own = logs[i].find(date);
       const bool is_same = own != logs[i].end() && own->second.bytes == expected.bytes &&
-                           own->second.digest == expected.digest && expected.digest != 0;
+                           own->second.digest == expected.digest && expected.digest;
       if (is_same && !days.contains(date)) {
         world_.Enter(*member.process->machine());
         const absl::StatusOr<TableTexts> texts = TextsOfLog(options_.stack.LogPath(date));
@@ -441,11 +449,9 @@ void ClusterLife::CheckEnd() {
       const bool may_differ =
           date != last_day_ && (own == logs[i].end() || member.has_lost_ended_rows);
       if (is_same || may_differ) continue;
-      oracle_->Fail(fmt::format(
-          "log of {} of {}: {} bytes and the digest {:016x}, expected {} and {:016x}",
-          member.process->name(), FormatDate(date),
-          own == logs[i].end() ? 0 : own->second.bytes.size(),
-          own == logs[i].end() ? 0 : own->second.digest, expected.bytes.size(), expected.digest));
+      oracle_->Fail(
+          fmt::format("log of {} of {}: {}, expected {}", member.process->name(), FormatDate(date),
+                      own == logs[i].end() ? "none" : Describe(own->second), Describe(expected)));
     }
   }
   oracle_->CheckRows(days);
