@@ -107,7 +107,7 @@ void GatewayLife::StartProcesses() {
   processes_.tickerplant = &world_.Add("tickerplant", true, [this](Process& process) {
     return StartTickerplant(process, options_.stack);
   });
-  for (const size_t number : {0, 1}) {
+  for (const size_t number : {size_t{0}, size_t{1}}) {
     processes_.rdbs.push_back(&world_.Add(
         number == 0 ? "rdb" : "rdb2", number == 0,
         [this, number](Process& process) { return StartServingRdb(process, options_, number); }));
