@@ -90,7 +90,7 @@ class EventLoop {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  std::unique_ptr<TimeSource> own_time_;  // Of the surroundings, if there are any.
+  std::unique_ptr<TimeSource> own_time_;  // That of the surroundings, if there are any.
   TimeSource* time_;
   Network* network_;
 };

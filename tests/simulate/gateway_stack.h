@@ -27,7 +27,7 @@ struct GatewayOptions {
   StackOptions stack;
   double query_timeout_s = 3;
   double hedge_ms = 250;
-  int query_threads = 2;  // Of each process.
+  int query_threads = 2;  // Each process has as many.
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
 };

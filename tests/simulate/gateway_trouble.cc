@@ -90,7 +90,7 @@ int64_t GatewayTroubles::DrawSteps() {
 void GatewayTroubles::Begin(Trouble trouble) {
   const int64_t now_ns = world_.MonotonicNs();
   Process& process = PickProcess();
-  // Of the processes that write, the first rdb and the tickerplant.
+  // True for the first rdb and the tickerplant, which write files.
   const bool hits_writer = &process == processes_.rdbs[0] || &process == processes_.tickerplant;
   switch (trouble) {
     case Trouble::kDeathInAChange:

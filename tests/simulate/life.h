@@ -15,7 +15,7 @@ struct LifeReport {
   int64_t deaths = 0;
   int64_t power_cuts = 0;
   int64_t leaders = 0;  // Members of a cluster that were elected.
-  int64_t answers = 0;  // Of a gateway; without errors.
+  int64_t answers = 0;  // A gateway's, without errors.
   int64_t errors = 0;
 };
 

@@ -8,9 +8,9 @@
 //   Threads threads that processes start, one of which runs at a time        (threads.h)
 //
 // A process is the real code of a service on an event loop of its own, and on loops of the threads
-// that it starts. It may be killed in the middle of any change to a file. Nothing that it does afterwards has an effect, and its objects
-// are destroyed once its call has returned. Everything that happens by chance comes from one seed,
-// so a life repeats exactly.
+// that it starts. It may be killed in the middle of any change to a file. Nothing that it does
+// afterwards has an effect, and its objects are destroyed once its call has returned. Everything
+// that happens by chance comes from one seed, so a life repeats exactly.
 //
 // A world has one machine with a disk, or several (AddMachine). Each has a folder of its own, which
 // is the working directory while its processes run, so that their paths are the same.
