@@ -403,8 +403,8 @@ TEST_F(MockKafka, EachShardGetsItsRowsOnceOverRestarts) {
   std::filesystem::remove_all(folder);
 }
 
-// Goal: a tickerplant that has lost rows does not send the bridge back to its beginning, which Kafka
-// may have deleted.
+// Goal: a tickerplant that has lost rows does not send the bridge back to its beginning, which
+// Kafka may have deleted.
 TEST_F(MockKafka, LostRowsAreReadAgainFromTheOlderPlace) {
   const auto map = std::make_shared<const ShardMap>(*ShardMap::Create({"a", "b"}, {{"S", "a"}}));
   Writing writing;

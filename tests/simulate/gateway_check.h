@@ -2,9 +2,9 @@
 
 // Decides what askers ask a gateway, and what the answers must be:
 //
-//   each answer   the rows are the first ones of a day's log, or of several days, as many as the rdb
-//                 had that had the fewest when the question was asked; all rows of a day that has
-//                 ended. Without trouble, also those that were published a while before.
+//   each answer   the rows are the first ones of a day's log, or of several days, as many as the
+//                 rdb had that had the fewest when the question was asked; all rows of a day that
+//                 has ended. Without trouble, also those that were published a while before.
 //   each error    something was wrong with the gateway, the network or all rdbs, or no process that
 //                 answered had one of the days.
 //   in the end    each kind of question has an answer with all rows of the log.
