@@ -49,6 +49,7 @@ void Link::Settle(absl::StatusOr<Value> given) {
   if (question_ == nullptr) return;
   question_ = nullptr;
   answer_ = std::move(given);
+  round_trip_ns_ = SteadyNs() - sent_ns_;
 }
 
 void Link::Fail(absl::Status why) {

@@ -46,6 +46,8 @@ class Link final : public wire::ClientHandler {
   // True if the last question was sent over the connection of an earlier one.
   bool was_reused() const { return was_reused_; }
   int64_t sent_ns() const { return sent_ns_; }  // When Send was called, on the steady clock.
+  // How long the last answer, or the news that there is none, took; 0: there was none.
+  int64_t round_trip_ns() const { return round_trip_ns_; }
   // Ends the connection, and forgets the question and its answer.
   void Stop();
 
@@ -68,6 +70,7 @@ class Link final : public wire::ClientHandler {
   AnswerSink* sink_ = nullptr;
   std::optional<absl::StatusOr<Value>> answer_;
   int64_t sent_ns_ = 0;
+  int64_t round_trip_ns_ = 0;
   bool was_sent_ = false;
   bool was_reused_ = false;
   bool is_ready_ = false;  // The connection may be used.

@@ -67,11 +67,13 @@ inline bool IsRefused(Health health) {
 
 // One replica. Any thread may read it, and any thread counts; the watch sets what it knows.
 struct Replica {
-  // From this time without an answer on, a replica is silent.
+  // From this time without an answer on, a replica is silent. The watch sets a longer time if its
+  // last answer took long: it may be far away.
   static constexpr int64_t kSilentNs = 100'000'000;
+  std::atomic<int64_t> silent_after_ns{kSilentNs};
   bool IsSilent(int64_t now_ns) const {
     const int64_t since_ns = waits_since_ns.load(std::memory_order_relaxed);
-    return since_ns != 0 && now_ns - since_ns > kSilentNs;
+    return since_ns != 0 && now_ns - since_ns > silent_after_ns.load(std::memory_order_relaxed);
   }
 
   wire::Address address;

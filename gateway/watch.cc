@@ -12,10 +12,13 @@
 namespace tickstack::gateway {
 namespace {
 
-// The time for the answers of one side.
-constexpr std::chrono::milliseconds kAnswersWithin{50};
+using namespace std::chrono_literals;
+
+// The time for the answers of one side. More for a process whose last answer took long, since it
+// may be far away: an answer that is always late would never count.
+constexpr std::chrono::nanoseconds kAnswersWithin = 50ms, kLateAnswersWithin = 1s;
 // In the first pass, which all requests wait for.
-constexpr std::chrono::milliseconds kFirstAnswersWithin{1000};
+constexpr std::chrono::nanoseconds kFirstAnswersWithin = 1s;
 // A connection is made anew if its question has had no answer for this time.
 constexpr int64_t kGiveUpNs = 2'000'000'000;
 
@@ -201,6 +204,7 @@ void Watch::AskSide(Side side, std::vector<ShardContents>& shards) {
     ShardContents& shard = shards[asked.shard];
     return (side == Side::kLast ? shard.last : shard.past).processes[asked.process];
   };
+  std::chrono::nanoseconds patience = kAnswersWithin;
   for (Asked& asked : links) {
     Link& link = *asked.link;
     asked.sent = false;  // An answer to the question of an earlier pass is too old for this one.
@@ -211,6 +215,10 @@ void Watch::AskSide(Side side, std::vector<ShardContents>& shards) {
     if (link.asks()) continue;
     const bool late = link.has_answer() && !absl::IsUnavailable(link.TakeAnswer().status());
     Replica& replica = shards_[asked.shard].On(side)->at(asked.process);
+    const auto may_take = std::clamp(2 * std::chrono::nanoseconds(link.round_trip_ns()),
+                                     kAnswersWithin, kLateAnswersWithin);
+    patience = std::max(patience, may_take);
+    replica.silent_after_ns = std::max(Replica::kSilentNs, int64_t{may_take.count()});
     if (late || replica.waits_since_ns == 0) replica.waits_since_ns = SteadyNs();
     link.Send(question, nullptr);
     asked.sent = true;
@@ -221,7 +229,7 @@ void Watch::AskSide(Side side, std::vector<ShardContents>& shards) {
   const bool first = contents_ == nullptr;  // Only this thread writes it.
   const auto is_done = [](const Asked& asked) { return !asked.sent || asked.link->has_answer(); };
   loop_.RunUntil([&] { return std::ranges::all_of(links, is_done); },
-                 first ? kFirstAnswersWithin : kAnswersWithin);
+                 first ? kFirstAnswersWithin : patience);
   for (Asked& asked : links) {
     ProcessContents& process = contents_of(asked);
     if (process.failure.empty()) process.failure = "no answer yet";

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -43,6 +44,11 @@ class Process final : public wire::ServerHandler {
     if (message.kind != wire::MessageKind::kSync) return;
     const wire::ReplyTicket ticket = connection.TakeTicket();
     if (closes) return connection.Close(absl::OkStatus());
+    if (far_ms == 0) return Answer(connection, ticket);
+    way_.Once(std::chrono::milliseconds(far_ms),
+              [this, &connection, ticket] { Answer(connection, ticket); });
+  }
+  void Answer(wire::Connection& connection, const wire::ReplyTicket& ticket) {
     const int64_t states[] = {ready ? 1 : 0, 1}, keys[] = {1};
     const std::vector<int32_t> days(ready ? 1 : 0, day_);
     // Before an rdb has heard from its tickerplant, it has no tables.
@@ -60,9 +66,10 @@ class Process final : public wire::ServerHandler {
     answer.push_back(Value::Long(was_ready ? 1 : 0));
     connection.Reply(ticket, Value::List(std::move(answer)));
   }
-  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { way_.Cancel(); }
 
   std::atomic<bool> closes{false};
+  std::atomic<int> far_ms{0};         // How long a question and its answer are under way.
   std::atomic<bool> ready{true};      // It has read its log.
   std::atomic<bool> was_ready{true};  // The same, when it began to answer.
   std::atomic<bool> new_map{false};   // It has another map of shards than before.
@@ -71,6 +78,7 @@ class Process final : public wire::ServerHandler {
   const int32_t day_;
   const std::string table_, shard_;
   wire::EventLoop loop_;
+  wire::Timer way_{loop_};
   std::unique_ptr<wire::Server> server_;
   std::thread thread_;
 };
@@ -113,6 +121,23 @@ TEST_F(WatchTest, EachShardHasItsDaysAndTables) {
   EXPECT_EQ(a.last.shapes.at("trade").key_columns, 1u);
   EXPECT_FALSE(b.last.tables.contains("trade"));
   EXPECT_TRUE(b.last.tables.contains("note"));
+}
+
+// Goal: answers of a process that is far away are not always too late.
+TEST_F(WatchTest, AFarProcessIsHeard) {
+  rdb_b_.far_ms = 120;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  ASSERT_TRUE(watch.Get()->status.ok()) << watch.Get()->status;
+  rdb_b_.ready = false;
+  EXPECT_THAT(std::string(Message(watch.GetNewer()->shards[1].now)),
+              testing::HasSubstr("it has not read its whole log"));
+  rdb_b_.ready = true;
+  EXPECT_TRUE(watch.GetNewer()->shards[1].now.ok());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(shards[1].last->at(0).IsSilent(SteadyNs()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 TEST_F(WatchTest, AShardThatHasNeverAnsweredIsNamed) {
