@@ -133,12 +133,12 @@ simulate: build
 	ctest --test-dir build/release -L simulate --output-on-failure --no-tests=error
 	build/release/tests/simulate/simulate --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
 
-# Not a part of `make simulate` until more fresh seeds have passed (tests/simulate/README.md).
+# Run it after a change of standbys or chained tickerplants.
 simulate-clusters: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	build/release/tests/simulate/simulate --standbys --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
 
-# Likewise.
+# Run it after a change of the gateway, or of how a day moves from an rdb to the hdb.
 simulate-gateways: build
 	cmake --build build/release --parallel $(JOBS) --target simulate
 	build/release/tests/simulate/simulate --gateway --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
