@@ -443,6 +443,7 @@ TEST_F(MockKafka, LostRowsAreReadAgainFromTheOlderPlace) {
     EXPECT_THAT(tickerplant.rows, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
     EXPECT_EQ(Stat(service, "records_written"), kRecords - kOlder);
   }
+  std::filesystem::remove_all(testing::TempDir() + "bridge_older");
 }
 
 TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A stack captures three days of real ticks; then its hdb's answers about them, ticks and bars, are compared with
-DuckDB's, which has only the archives. Run by run_duckdb_test.sh, which installs DuckDB."""
+DuckDB's, which has only the archives. So are those of a gateway. Run by run_duckdb_test.sh, which installs DuckDB."""
 
 import json
 import pathlib
@@ -23,6 +23,7 @@ batch_ms = 10
 [aggengine]
 [eod]
 [hdb]
+[gateway]
 """
 
 TRADE_BARS = """
@@ -140,17 +141,19 @@ class ThreeDaysTest(stack.StackTest):
             if date != DATES[-1]:
                 self.assertEqual(0, running.stop(), running.log_text())
         self.check_partitions(running)
-        with running.connect("hdb") as hdb:
+        with running.connect("hdb") as hdb, running.connect("gateway") as gateway:
             rows = {"trade": 0, "quote": 0}
             for date in DATES:
                 duckdb_archives.load(self.archives, self.path, date, SYMBOLS, self.folder)
                 for table in rows:
                     rows[table] += self.archives.execute(f"select count(*) from {table}").fetchone()[0]
-                with self.subTest(date=date):
-                    self.compare_ticks(hdb, date)
-                    self.compare_bars(hdb, date)
+                for name, server in (("hdb", hdb), ("gateway", gateway)):
+                    with self.subTest(date=date, server=name):
+                        self.compare_ticks(server, date)
+                        self.compare_bars(server, date)
             for table, count in rows.items():
                 self.assertEqual(count, hdb.call(f"count {table}"))
+                self.assertEqual(count, gateway.call(f"exec count i from {table} where date within 2013.10.07 2013.10.09"))
         self.assertEqual(0, running.stop(), running.log_text())
 
 

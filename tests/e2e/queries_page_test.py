@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The queries of docs/queries.toml on the real ticks of a day, each with the answer that DuckDB gives to its SQL; and that
-docs/queries.md shows what is asked and answered. Run by run_duckdb_test.sh, which installs DuckDB. `--write` writes the page.
+"""The queries of docs/queries.toml on the real ticks of a day, each with the answer that DuckDB gives to its SQL, also
+through a gateway; and that docs/queries.md shows what is asked and answered. Run by run_duckdb_test.sh, which installs DuckDB. `--write` writes the page.
 """
 
 import pathlib
@@ -17,6 +17,15 @@ if WRITE:
 
 class QueriesPageTest(RealDayTest):
     maxDiff = None
+    RDBS = ("rdb", "rdb2")
+    MORE_PROCESSES = """
+[[rdb]]
+name = "rdb2"
+port = 5016
+[hdb]
+[eod]
+[gateway]
+"""
 
     def setUp(self):
         super().setUp()
@@ -31,6 +40,13 @@ class QueriesPageTest(RealDayTest):
             with self.subTest(query["title"]):
                 query_page.compare(query, query_page.ask(self.rdb, query["q"]), self.database)
                 answers[query["title"]] = query_page.shown(self.running.port("rdb"), query["q"])
+        with self.running.connect("gateway") as gateway:
+            for query in self.queries:
+                with self.subTest(query["title"], through="a gateway"):
+                    query_page.compare(query, query_page.ask(gateway, query["q"]), self.database)
+            replicas = gateway.call(".gateway.replicas[]")
+        asked = dict(zip(replicas["address"], replicas["answers"]))
+        self.assertTrue(all(asked[f"127.0.0.1:{self.running.port(rdb)}"] > 0 for rdb in self.RDBS), asked)
         if len(answers) < len(self.queries):
             return  # Those that failed have been reported.
         page = query_page.page(answers)
