@@ -6,6 +6,7 @@ import csv
 import json
 import pathlib
 import random
+import re
 import shutil
 import sys
 import urllib.error
@@ -30,6 +31,11 @@ def raw_answer(connection, query):
 def rows_of(table):
     """Returns a q table as a list of dictionaries."""
     return [dict(zip(table, row)) for row in zip(*table.values())]
+
+
+def wait_for_log(running, pattern):
+    """A process may log what happened after it answers that it did."""
+    stack.wait_until(lambda: re.search(pattern, running.log_text()), 30, f"in the log: {pattern}")
 
 
 def wait_for_rows(running, rows, rdb="rdb"):
@@ -209,7 +215,7 @@ progress_s = 0
         # The overflow is bounded, and a tier that is large enough gives the same answers.
         running = self.start("16MiB", overflow.replace("256", "16"))
         stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["rows_refused"] > 0, 60, "refused rows")
-        self.assertRegex(running.log_text(), r"E rdb upd refused table=\w+ .*tier small: .*; tier small.overflow: ")
+        wait_for_log(running, r"E rdb upd refused table=\w+ .*tier small: .*; tier small.overflow: ")
         self.assertEqual(0, running.stop(), running.log_text())
         running = self.start("192MiB")
         wait_for_rows(running, self.ROWS)
@@ -237,8 +243,8 @@ progress_s = 0
         self.assertEqual(32 << 20, tiers["small"]["capacity"])
 
         stack.wait_until(lambda: "rdb refuses rows" in running.log_text(), 30, "the monitor's warning")
-        self.assertRegex(running.log_text(), r"W monitor rdb refuses rows rows=\d+ rows_refused=\d+ full_tiers=small")
-        self.assertRegex(running.log_text(), r"E rdb upd refused table=\w+ rows=\d+ error=.*tier small")
+        wait_for_log(running, r"W monitor rdb refuses rows rows=\d+ rows_refused=\d+ full_tiers=small")
+        wait_for_log(running, r"E rdb upd refused table=\w+ rows=\d+ error=.*tier small")
         self.assertEqual(pid, running.pid("rdb"))
         self.assertTrue(stack.is_alive(pid))
         # Polled once a second: the last sample has the final state.
@@ -391,7 +397,7 @@ then = ""
             return stats if stats["rows"] + stats["rows_replayed"] + stats["rows_refused"] >= self.ROWS else None
         stats = stack.wait_until(all_came, 60, "every row taken or refused")
         self.assertGreater(stats["rows_refused"], 0)
-        self.assertRegex(running.log_text(), r"E aged upd refused table=\w+ .*tier older: ")
+        wait_for_log(running, r"E aged upd refused table=\w+ .*tier older: ")
         stack.wait_until(lambda: "old rows stay in their tier" in running.log_text(), 30, "the mover's error")
         tiers = {tier["tier"]: tier for tier in rows_of(running.ask("aged", ".tier.stats[]"))}
         for tier in ("recent", "older"):
