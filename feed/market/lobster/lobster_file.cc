@@ -1,0 +1,125 @@
+#include "feed/market/lobster/lobster_file.h"
+
+#include <filesystem>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "feed/market/text_fields.h"
+
+namespace tickstack::feed::market {
+namespace {
+
+constexpr double kLobsterPriceUnits = 1e4;  // Units per dollar.
+// Up to here, every number of units is a float.
+constexpr int64_t kLobsterPriceMax = int64_t{1} << 53;
+
+// Positions of fields.
+struct LobsterField {
+  enum : size_t { kTime, kType, kOrder, kSize, kPrice, kDirection, kCount };
+};
+
+struct LobsterType {
+  enum : char {
+    kAdded = '1',
+    kCancelledInPart = '2',
+    kDeleted = '3',
+    kExecuted = '4',
+    kHiddenExecuted = '5',
+    kCross = '6',
+    kHalt = '7',
+  };
+};
+
+bool IsHaltState(std::string_view price) { return price == "-1" || price == "0" || price == "1"; }
+
+}  // namespace
+
+LobsterFileName ParseLobsterFileName(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  const size_t symbol_end = name.find('_');
+  if (symbol_end == std::string::npos) return {};
+  const size_t date_end = name.find('_', symbol_end + 1);
+  if (date_end == std::string::npos) return {};
+  LobsterFileName found = {name.substr(0, symbol_end),
+                           name.substr(symbol_end + 1, date_end - symbol_end - 1)};
+  if (found.symbol.empty() || !ParseDate(found.date)) return {};
+  return found;
+}
+
+absl::StatusOr<std::unique_ptr<LobsterFile>> LobsterFile::Open(const std::string& path,
+                                                               std::string symbol,
+                                                               int64_t midnight_ns) {
+  std::unique_ptr<LobsterFile> file(new LobsterFile(path, std::move(symbol), midnight_ns));
+  TS_RETURN_IF_ERROR(file->Rewind());
+  return file;
+}
+
+LobsterFile::Why LobsterFile::Parse(std::string_view line, Record& record) {
+  SplitFields(line, ',', fields_);
+  if (fields_.size() != LobsterField::kCount) return "it does not have 6 fields";
+  const std::optional<int64_t> of_day_ns = ParseSecondsNs(fields_[LobsterField::kTime]);
+  if (!of_day_ns || *of_day_ns >= kNsPerDay) return "its time is not within a day";
+  record.head.time_ns = midnight_ns_ + *of_day_ns;
+  record.head.sym = symbol_;
+  if (fields_[LobsterField::kType].size() != 1) return "its type is not a digit";
+  record.type = fields_[LobsterField::kType][0];
+  if (record.type < '0' || record.type > '9') return "its type is not a digit";
+  if (record.type < LobsterType::kAdded || record.type > LobsterType::kHalt) return kUnknownType;
+  return ParseNumbers(record.type);
+}
+
+LobsterFile::Why LobsterFile::ParseNumbers(char type) {
+  const std::string_view direction = fields_[LobsterField::kDirection];
+  if (direction != "1" && direction != "-1") return "its direction is neither 1 nor -1";
+  const std::optional<int64_t> id = ParseInteger(fields_[LobsterField::kOrder]);
+  if (!id) return "its order is not a number";
+  const std::optional<int64_t> size = ParseInteger(fields_[LobsterField::kSize]);
+  if (!size || *size < 0) return "its size is not a number of shares";
+  const std::optional<int64_t> price = ParseInteger(fields_[LobsterField::kPrice]);
+  if (type == LobsterType::kHalt) {
+    if (!IsHaltState(fields_[LobsterField::kPrice]))
+      return "its price, the state of a halt, is not -1, 0 or 1";
+  } else if (!price || *price < 0 || *price > kLobsterPriceMax) {
+    return "its price is not a number of 1/10000 dollar";
+  }
+  message_ = {fields_[LobsterField::kPrice], *id, *size,
+              static_cast<double>(*price) / kLobsterPriceUnits, direction == "1" ? 'B' : 'S'};
+  return {};
+}
+
+void LobsterFile::Emit(const Record& record, EventSink& sink) {
+  switch (record.type) {
+    case LobsterType::kAdded:
+      return EmitOrder(record.head, 'A', sink);
+    case LobsterType::kCancelledInPart:
+      return EmitOrder(record.head, 'X', sink);
+    case LobsterType::kDeleted:
+      return EmitOrder(record.head, 'D', sink);
+    case LobsterType::kExecuted:
+      EmitOrder(record.head, 'E', sink);
+      return EmitTrade(record.head, fields_[LobsterField::kType], sink);
+    case LobsterType::kHiddenExecuted:
+      return EmitTrade(record.head, fields_[LobsterField::kType], sink);
+    case LobsterType::kCross:
+      // A cross has no resting order; in place of one, its kind is a negative number.
+      message_.side = ' ';
+      cond_.assign(fields_[LobsterField::kType]).append(fields_[LobsterField::kOrder]);
+      return EmitTrade(record.head, cond_, sink);
+    case LobsterType::kHalt:
+      return sink.On(Status{record.head, "trading", message_.price_text});
+    default:
+      return;  // Records of other types were refused.
+  }
+}
+
+void LobsterFile::EmitOrder(const EventHead& head, char action, EventSink& sink) const {
+  Order order{head, action, message_.side, message_.price, message_.size};
+  order.id = message_.id;
+  sink.On(order);
+}
+
+void LobsterFile::EmitTrade(const EventHead& head, std::string_view cond, EventSink& sink) const {
+  sink.On(Trade{head, message_.price, message_.size, message_.side, cond});
+}
+
+}  // namespace tickstack::feed::market
