@@ -25,19 +25,20 @@ SANITIZED_PROGRAM := build/asan/cli/tickstack
 # Tests beside services and clients of others.
 OTHER_PROGRAMS_TESTS := test-clients test-kafka test-standby test-spark test-s3 test-prometheus test-browser test-package
 
-.PHONY: help deps deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test package test-package test-prometheus test-dax test-tsan test-aarch64 simulate simulate-clusters simulate-gateways mutants test-qpython test-clients test-s3 test-spark test-kafka test-standby test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-test deps-clang deps-lint deps-package deps-dax deps-browser deps-prometheus deps-aarch64 build demo test test-asan package test-package test-prometheus test-dax test-tsan test-aarch64 simulate simulate-clusters simulate-gateways mutants test-qpython test-clients test-s3 test-spark test-kafka test-standby test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
-	@echo "make deps          install the Debian packages that are missing"
-	@echo "make build         the program: $(PROGRAM)"
+	@echo "make deps          install the Debian packages that the program is built with; other targets install theirs"
+	@echo "make build         the program: $(PROGRAM) (DEBUG=1: with the lines of functions for a debugger)"
 	@echo "make demo          a load test of 30 s at 48,000 updates/s: DRAM beside a second tier"
-	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
+	@echo "make test          unit tests and end-to-end tests of the release"
+	@echo "make test-asan     unit tests and hostile bytes under AddressSanitizer and UBSan (installs clang)"
 	@echo "make package       a package for Debian, build/release/tickstack_VERSION_ARCHITECTURE.deb"
 	@echo "make test-package  installs, upgrades and purges that package in a Debian 12 (as root; installs debootstrap, lintian)"
 	@echo "make test-prometheus  a real Prometheus scrapes a running stack and its alerts fire and clear; promtool's checks (installs it)"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
-	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
+	@echo "make test-aarch64  the libraries cross-compiled for aarch64; tests of kernels and formats by QEMU"
 	@echo "make simulate      simulated lives with crashes and power cuts: fixed seeds, and fresh ones for SIMULATE_SECONDS=$(SIMULATE_SECONDS)"
 	@echo "make simulate-clusters  the same with standby tickerplants, fresh seeds"
 	@echo "make simulate-gateways  the same with a gateway, fresh seeds"
@@ -49,7 +50,7 @@ help:
 	@echo "make test-kafka    rows through Kafka brokers to a second site, and a log in Kafka, with kills, in a throw-away environment (120 MB)"
 	@echo "make test-standby  standby tickerplants with a real etcd, with kills, in a throw-away environment (8 MB)"
 	@echo "make test-browser  reports, an RDB's pages, live page and query console in a headless Chromium (installs it, 290 MB)"
-	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: the report of that run"
+	@echo "make pictures      the pictures in docs/pictures/, by the same browser; RUN=DIR: also the report of that run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
 	@echo "make bench         every benchmark"
 	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
@@ -60,6 +61,15 @@ help:
 
 deps:
 	@packaging/install_deps.sh
+
+deps-test: | deps
+	@packaging/install_deps.sh debian-packages-test.txt
+
+deps-clang: | deps-test
+	@packaging/install_deps.sh debian-packages-clang.txt
+
+deps-lint: | deps-clang
+	@packaging/install_deps.sh debian-packages-lint.txt
 
 deps-package:
 	@packaging/install_deps.sh debian-packages-package.txt
@@ -79,26 +89,41 @@ deps-aarch64:
 	@packaging/install_deps.sh debian-packages-aarch64.txt
 
 # A preset is configured once, for builds from nothing (tickstack_add.cmake has the option). Later, ninja itself detects changes of CMake files.
+build/asan/build.ninja: | deps-clang
 build/%/build.ninja: | deps
 	cmake --preset $* -DTICKSTACK_UNITY=ON --log-level=WARNING
 
 # clang-tidy wants the command of each source.
-build/lint/build.ninja: | deps
+build/lint/build.ninja: | deps-lint
 	cmake --preset lint --log-level=WARNING
 
 build: build/release/build.ninja
+	$(if $(DEBUG),cmake -B build/release -DTICKSTACK_DEBUG_INFO=ON --log-level=WARNING)
 	cmake --build build/release --parallel $(JOBS) --target tickstack
 
 demo: build
 	$(PROGRAM) demo $(DEMO_ARGS)
 
 # A test that is killed leaves files, so temporary files are in a folder that is removed afterwards.
-test: build build/asan/build.ninja
+define run_tests
+	temporary=$$(mktemp -d) && trap 'rm -rf "$$temporary"' EXIT && \
+	TMPDIR=$$temporary TEST_TMPDIR=$$temporary/ ctest --output-on-failure --no-tests=error
+endef
+
+# Most end-to-end tests wait for most of their time, so twice as many run as there are processors.
+test: build/release/build.ninja | deps-test
+	cmake --build build/release --parallel $(JOBS) --target tickstack unit_tests
+	tests/build_cost.py build/release
+	$(run_tests) --test-dir build/release -L unit --parallel $(JOBS)
+	$(run_tests) --test-dir build/release -L e2e --parallel $$((2 * $(JOBS)))
+	@echo "Not run: make test-asan, test-tsan; and, because they install other programs: make $(OTHER_PROGRAMS_TESTS)"
+
+test-asan: export TICKSTACK_BIN = $(CURDIR)/$(PROGRAM)
+test-asan: export TICKSTACK_SANITIZED_BIN = $(CURDIR)/$(SANITIZED_PROGRAM)
+test-asan: build build/asan/build.ninja
 	cmake --build build/asan --parallel $(JOBS) --target unit_tests tickstack
-	temporary=$$(mktemp -d) && trap 'rm -rf "$$temporary"' EXIT && TMPDIR=$$temporary TEST_TMPDIR=$$temporary/ \
-	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
-	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
-	@echo "Not run, because they install other programs: make $(OTHER_PROGRAMS_TESTS)"
+	$(run_tests) --test-dir build/asan -L unit --parallel $(JOBS)
+	$(run_tests) --test-dir build/asan -R e2e_hostile_bytes
 
 # The time of the commit is that of all files in the package, so that the same sources give the same package.
 package: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
@@ -122,9 +147,9 @@ test-tsan: build/tsan/build.ninja
 	cmake --build build/tsan --parallel $(JOBS) --target concurrent_tests
 	setarch --addr-no-randomize ctest --test-dir build/tsan -L concurrent --parallel $(JOBS) --output-on-failure --no-tests=error
 
-test-aarch64: deps-aarch64 | deps
+test-aarch64: deps-aarch64 | deps-clang
 	packaging/aarch64_sysroot.sh build/aarch64-sysroot
-	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 -DTICKSTACK_UNITY=ON --log-level=WARNING
+	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 -DTICKSTACK_UNITY=ON -DTICKSTACK_TESTS_APART=ON --log-level=WARNING
 	cmake --build build/aarch64 --parallel $(JOBS) --target libraries $(AARCH64_TESTS)
 	ctest --test-dir build/aarch64 -R '^($(subst $(space),|,$(AARCH64_TESTS)))$$' --parallel $(JOBS) --output-on-failure --no-tests=error
 
@@ -145,6 +170,8 @@ simulate-gateways: build
 
 mutants: | deps
 	tests/simulate/mutants.py --lives $(MUTANT_LIVES) --jobs $(JOBS)
+
+$(OTHER_PROGRAMS_TESTS) test-qpython: | deps-test
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh
@@ -185,7 +212,7 @@ bench: build/release/build.ninja
 bench-peers: build
 	bench/peers/run $(PEERS_ARGS)
 
-format:
+format: | deps-lint
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 -i
 
 lint: build/lint/build.ninja

@@ -58,8 +58,7 @@ absl::Status Run(AggEngineMainOptions options) {
                                .facts = [&engine] { return FactsOf(engine); },
                                .reasons = ReasonsOf,
                                .limits = options.health});
-  wire::ServerOptions server_options;
-  server_options.http_options.status = &status;
+  const wire::ServerOptions server_options = serve::LoopServerOptions(&status);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, service.queries()));
   AskForShortSlices();

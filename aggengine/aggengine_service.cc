@@ -32,7 +32,7 @@ struct Schedule {
 // between all of theirs. If two would come sooner than the gap allows, there is one in an interval,
 // or in two, or three. The times come from another process and may be anything, so each is first
 // taken modulo the interval.
-Schedule ScheduleOf(const wire::BatchTimes& of, int64_t gap_ns, int64_t now_ns) {
+Schedule ScheduleOf(const tplog::BatchTimes& of, int64_t gap_ns, int64_t now_ns) {
   const int64_t interval_ns = of.interval_ns;
   const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
   const bool twice = interval_ns / 2 >= std::max(gap_ns, kHalfNsMin);
@@ -47,7 +47,7 @@ Schedule ScheduleOf(const wire::BatchTimes& of, int64_t gap_ns, int64_t now_ns) 
 // The connection on which the engine publishes.
 class AggEngineService::Link final : public wire::ClientHandler {
  public:
-  Link(AggEngineService& service, wire::EventLoop& loop, const wire::SubscriberOptions& options)
+  Link(AggEngineService& service, wire::EventLoop& loop, const tplog::SubscriberOptions& options)
       : service_(service), client_(loop, options.tickerplant, options.client, this) {}
 
   void OnConnected(wire::Connection& connection) override {
@@ -122,7 +122,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
 // from the log which bars have been published, and would not notice bars that are logged later.
 void AggEngineService::Subscribe() {
   if (subscriber_ != nullptr) return;
-  subscriber_ = std::make_unique<wire::Subscriber>(loop_, subscribe_, engine_);
+  subscriber_ = std::make_unique<tplog::Subscriber>(loop_, subscribe_, engine_);
 }
 
 AggEngineService::~AggEngineService() {
@@ -139,7 +139,7 @@ void AggEngineService::OnLive() {
 
 // Called at each connection, because each tickerplant may have its own pace.
 void AggEngineService::KeepPace() {
-  const std::optional<wire::BatchTimes>& ahead_of = subscriber_->ahead_of();
+  const std::optional<tplog::BatchTimes>& ahead_of = subscriber_->ahead_of();
   CancelTimers();
   const bool keeps_pace = ahead_of && ahead_of->interval_ns >= kIntervalNsMin &&
                           ahead_of->interval_ns <= kIntervalNsMax;

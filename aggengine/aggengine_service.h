@@ -29,15 +29,15 @@
 #include "aggengine/engine.h"
 #include "base/time.h"
 #include "serve/loop_queries.h"
+#include "tplog/subscriber.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
-#include "wire/subscriber.h"
 
 namespace tickstack::aggengine {
 
 struct ServiceOptions {
-  wire::SubscriberOptions subscriber;  // Its `tables` are set by the engine.
+  tplog::SubscriberOptions subscriber;  // Its `tables` are set by the engine.
   int64_t publish_ns = 0;  // 0: twice per batch interval, or with each read if there are none.
   // Least time between publications. If these take more than a tenth of the time, the gap grows, to
   // at most twice `gap_ns`.
@@ -75,7 +75,7 @@ class AggEngineService {
   const Clock& clock_;
   Engine* const engine_;
   wire::EventLoop& loop_;
-  wire::SubscriberOptions subscribe_;
+  tplog::SubscriberOptions subscribe_;
   const std::string name_;  // User name of both connections.
   const int64_t publish_ns_, gap_ns_;
   bool on_timer_ = false;                 // True: publishes by the timer; false: as rows arrive.
@@ -87,7 +87,7 @@ class AggEngineService {
   wire::Timer due_timer_;  // Ends a publish gap.
   serve::LoopQueries queries_;
   std::unique_ptr<Link> link_;
-  std::unique_ptr<wire::Subscriber> subscriber_;  // nullptr until link_ is registered.
+  std::unique_ptr<tplog::Subscriber> subscriber_;  // nullptr until link_ is registered.
 };
 
 }  // namespace tickstack::aggengine

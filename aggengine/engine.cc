@@ -112,7 +112,7 @@ void Engine::StartOver() {
 
 // ---- rows
 
-wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
+tplog::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
   if (verb == protocol::kEnd) {
     TakeAdded();
@@ -125,19 +125,19 @@ wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
     StartOver();
     closing_date_.reset();
     ++counters_.days_ended;
-    return wire::LiveOutcome::kDayEnded;
+    return tplog::LiveOutcome::kDayEnded;
   }
   if (verb == protocol::kClosing) {
     const absl::StatusOr<Value> message = wire::Decode(body);
     const bool is_whole = message.ok() && message->is_list() && message->count() == 2 &&
                           message->items()[1].is_atom_of(Type::kDate);
     if (is_whole) closing_date_ = message->items()[1].as<int32_t>();
-    return wire::LiveOutcome::kTaken;
+    return tplog::LiveOutcome::kTaken;
   }
-  if (!protocol::IsUpd(verb.value_or(std::string_view()))) return wire::LiveOutcome::kTaken;
+  if (!protocol::IsUpd(verb.value_or(std::string_view()))) return tplog::LiveOutcome::kTaken;
   ++counters_.messages;
-  return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken
-                                           : wire::LiveOutcome::kOutOfOrder;
+  return TakeUpd(body, Origin::kPublished) ? tplog::LiveOutcome::kTaken
+                                           : tplog::LiveOutcome::kOutOfOrder;
 }
 
 void Engine::OnLogged(std::span<const std::byte> body) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The aggregation engine: applies upds, replays and ends of day to the bars, and decides which of
-// their rows are to be published. It has no sockets and no timer: wire/subscriber.h drives it from
+// their rows are to be published. It has no sockets and no timer: tplog/subscriber.h drives it from
 // the wire and the log, and aggengine_service.h sends its messages.
 //
 //   upd of a source -> BarSource: every Bars of it, its histories -> changed rows
@@ -37,7 +37,7 @@
 #include "mem/tier.h"
 #include "table/symbols.h"
 #include "table/value.h"
-#include "wire/subscribed_state.h"
+#include "tplog/subscribed_state.h"
 #include "wire/upd.h"
 #include "wire/upd_rows.h"
 
@@ -66,7 +66,7 @@ struct EngineCounters {
   uint64_t days_ended = 0;
 };
 
-class Engine final : public wire::SubscribedState {
+class Engine final : public tplog::SubscribedState {
  public:
   static constexpr size_t kMessageRowsMax = 8192;
   static constexpr size_t kUnansweredMax = 16;  // Messages in flight; at this number, none is sent.
@@ -85,13 +85,13 @@ class Engine final : public wire::SubscribedState {
 
   // ---- SubscribedState
   void OnSchemas(std::span<const Schema> schemas) override;
-  wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
+  tplog::LiveOutcome OnLive(std::span<const std::byte> body) override;
   void OnLogged(std::span<const std::byte> body) override;
   void StartOver() override;
-  wire::Position& position() override { return position_; }
-  wire::SubscriptionCounters& subscription() override { return subscription_; }
-  const wire::LogIdentity& log() const override { return log_; }
-  void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
+  tplog::Position& position() override { return position_; }
+  tplog::SubscriptionCounters& subscription() override { return subscription_; }
+  const tplog::LogIdentity& log() const override { return log_; }
+  void SetLog(tplog::LogIdentity log) override { log_ = std::move(log); }
 
   void OnReplayDone() override {
     if (lacks_rows()) ReportMissing();
@@ -178,9 +178,9 @@ class Engine final : public wire::SubscribedState {
   std::vector<Schema> known_;      // The schemas when sources and bars were made.
   size_t next_bars_ = 0;           // The bars that publish next; they take turns.
 
-  wire::Position position_;
-  wire::LogIdentity log_;
-  wire::SubscriptionCounters subscription_;
+  tplog::Position position_;
+  tplog::LogIdentity log_;
+  tplog::SubscriptionCounters subscription_;
   uint64_t missing_before_ = 0;  // Messages that were missing when the engine last started over.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;

@@ -222,7 +222,7 @@ class EngineTest : public testing::Test {
     EXPECT_FALSE(engine.has_changes());
   }
   static void Live(Engine& engine, Plant& plant, ByteBuffer body) {
-    EXPECT_EQ(engine.OnLive(body), wire::LiveOutcome::kTaken);
+    EXPECT_EQ(engine.OnLive(body), tplog::LiveOutcome::kTaken);
     plant.Log(std::move(body));
   }
   static ByteBuffer Upd(std::string_view table, std::span<const Tick> ticks,
@@ -448,7 +448,7 @@ TEST_F(EngineTest, ADayThatEndedIsForgotten) {
   EXPECT_GT(tier_->Stats().used_bytes, empty_bytes);
   ByteBuffer end;
   wire::Encode(Value::List({Value::Symbol(".u.end"), Value::Date(5028)}), end);
-  EXPECT_EQ(engine->OnLive(end), wire::LiveOutcome::kDayEnded);
+  EXPECT_EQ(engine->OnLive(end), tplog::LiveOutcome::kDayEnded);
   EXPECT_EQ(tier_->Stats().used_bytes, empty_bytes);
   EXPECT_EQ(engine->position().seq(), 0u);
   EXPECT_FALSE(engine->has_changes());
@@ -476,7 +476,7 @@ TEST_F(EngineTest, BarsOfALogThatCouldNotBeReadAreNotPublished) {
   EXPECT_FALSE(engine->NextMessage().has_value());
   ByteBuffer end;
   wire::Encode(Value::List({Value::Symbol(".u.end"), Value::Date(5028)}), end);
-  EXPECT_EQ(engine->OnLive(end), wire::LiveOutcome::kDayEnded);
+  EXPECT_EQ(engine->OnLive(end), tplog::LiveOutcome::kDayEnded);
   Live(*engine, plant, Upd("trade", {&tick, 1}));  // The next day has all of its rows.
   PublishAll(*engine, plant);
   EXPECT_EQ(plant.bars, BarsByDefinition(specs, {{{"trade", tick}}}));
@@ -597,7 +597,7 @@ TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
   quote(2 * kNsPerSecond, 1);
   const Tick bad{0, "A", 1, 2, 3, 4, 'x'};
   const ByteBuffer whole = QuoteUpd({&bad, 1});
-  EXPECT_EQ(engine->OnLive(whole.span().first(whole.size() - 1)), wire::LiveOutcome::kTaken);
+  EXPECT_EQ(engine->OnLive(whole.span().first(whole.size() - 1)), tplog::LiveOutcome::kTaken);
   quote(kNsPerSecond, 3);  // This row is late.
   quote(3 * kNsPerSecond, 2);
   EXPECT_EQ(tier_->Stats().used_bytes, 0u) << "they wait";

@@ -20,8 +20,8 @@
 #include "disk/partition_versions.h"
 #include "disk/segment_list.h"
 #include "disk/table_revisions.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_state.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_state.h"
 
 namespace tickstack::backup {
 namespace {
@@ -376,14 +376,14 @@ absl::Status Run::CopyLogs() {
 absl::Status Run::CopyLog(const std::string& name) {
   const std::string source = fmt::format("{}/{}/{}", options_.data, kLogFolder, name);
   const std::string path = fmt::format("{}/{}", kLogFolder, name);
-  const std::string state = wire::TplogStatePath(source);
+  const std::string state = tplog::TplogStatePath(source);
   TS_ASSIGN_OR_RETURN(const FileFacts facts, FactsOf(source));
   // The state first: it may not say more than the log that follows has.
   TS_ASSIGN_OR_RETURN(const bool has_state, FileExists(state));
-  if (has_state) TS_RETURN_IF_ERROR(CopyFile(state, wire::TplogStatePath(path)));
+  if (has_state) TS_RETURN_IF_ERROR(CopyFile(state, tplog::TplogStatePath(path)));
   if (IsAsBefore(path, facts)) {
     Keep(path);
-    if (Before(wire::TplogIndexPath(path)) != nullptr) Keep(wire::TplogIndexPath(path));
+    if (Before(tplog::TplogIndexPath(path)) != nullptr) Keep(tplog::TplogIndexPath(path));
     return absl::OkStatus();
   }
   TS_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(source));
@@ -395,11 +395,11 @@ absl::Status Run::CopyLog(const std::string& name) {
 absl::Status Run::CopyLogTo(const LogEnd& end, const std::string& source, const std::string& path,
                             int64_t changed) {
   TS_ASSIGN_OR_RETURN(const File log, File::OpenForReading(source));
-  const std::string index_path = wire::TplogIndexPath(path);
+  const std::string index_path = tplog::TplogIndexPath(path);
   const bool replaces = Before(path) != nullptr || Before(index_path) != nullptr;
   uint64_t first = 0;  // Message that is new.
   if (end.is_indexed) {
-    TS_ASSIGN_OR_RETURN(const File index, File::OpenForReading(wire::TplogIndexPath(source)));
+    TS_ASSIGN_OR_RETURN(const File index, File::OpenForReading(tplog::TplogIndexPath(source)));
     // The index has the checksums of the log, so the log need not be compared itself.
     TS_ASSIGN_OR_RETURN(bool grew, BeginsAsBefore(index, index_path, end.index_bytes));
     grew = grew && Before(path) != nullptr && Before(path)->bytes <= end.log_bytes;
@@ -414,7 +414,7 @@ absl::Status Run::CopyLogTo(const LogEnd& end, const std::string& source, const 
     now_.files.erase(index_path);
     now_.messages.erase(path);
   }
-  std::string damage = end.damage.empty() && end.log_bytes >= wire::kTplogHeaderBytes
+  std::string damage = end.damage.empty() && end.log_bytes >= tplog::kTplogHeaderBytes
                            ? FindDamage(InBackup(now_.files.at(path).stored), first)
                            : "";
   if (!damage.empty()) report_.problems.push_back(std::move(damage));

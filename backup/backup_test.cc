@@ -16,25 +16,25 @@
 #include "base/status.h"
 #include "disk/partition_testing.h"
 #include "disk/storage.h"
-#include "wire/tplog_for_test.h"
-#include "wire/tplog_state.h"
+#include "tplog/tplog_for_test.h"
+#include "tplog/tplog_state.h"
 
 namespace tickstack::backup {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using wire::BlockOf;
+using tplog::BlockOf;
 
 // A data directory with one log, and a place for backups of it.
-class BackupTest : public wire::TplogTest {
+class BackupTest : public tplog::TplogTest {
  protected:
   BackupTest() {
     data_ = directory_ + "/data";
     destination_ = directory_ + "/backup";
     std::filesystem::create_directories(data_ + "/tplog");
     path_ = data_ + "/tplog/sym2013.10.07";
-    index_path_ = wire::TplogIndexPath(path_);
+    index_path_ = tplog::TplogIndexPath(path_);
     disk::PutFile(Config(), "[tickerplant]\n");
   }
 
@@ -57,7 +57,7 @@ class BackupTest : public wire::TplogTest {
     std::filesystem::remove_all(data);
     const absl::StatusOr<Manifest> manifest = Restore({.source = destination_, .data = data});
     EXPECT_TRUE(manifest.ok()) << manifest.status();
-    const auto reader = wire::TplogReader::Open(data + "/tplog/sym2013.10.07");
+    const auto reader = tplog::TplogReader::Open(data + "/tplog/sym2013.10.07");
     EXPECT_TRUE(reader.ok()) << reader.status();
     return reader.ok() ? Replay(**reader) : std::vector<std::string>();
   }
@@ -78,8 +78,8 @@ TEST_F(BackupTest, CopiesALogThatIsBeingWritten) {
   EXPECT_THAT(report.problems, ElementsAre());
   EXPECT_EQ(Restored(), Logged());
   EXPECT_EQ(disk::FileBytes(directory_ + "/restored/stack.toml"), "[tickerplant]\n");
-  EXPECT_EQ(wire::ReadTplogState(directory_ + "/restored/tplog/sym2013.10.07").value(),
-            wire::ReadTplogState(path_).value());
+  EXPECT_EQ(tplog::ReadTplogState(directory_ + "/restored/tplog/sym2013.10.07").value(),
+            tplog::ReadTplogState(path_).value());
 }
 
 TEST_F(BackupTest, EndsWithAWholeMessage) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -344,11 +346,20 @@ absl::StatusOr<std::vector<ConfigTable>> ConfigTable::Tables(std::string_view ke
 }
 
 absl::StatusOr<Config> Config::Load(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return InvalidArgument("{}: a directory, expected a file", path);
+  }
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("{}: cannot open the configuration", path);
+  if (!file) {
+    const int why = errno == 0 ? EIO : errno;
+    return why == ENOENT ? NotFound("{}: no such file", path)
+                         : ErrnoStatus(why, fmt::format("{}: cannot open the file", path));
+  }
   std::ostringstream text;
   text << file.rdbuf();
-  if (file.bad()) return Internal("{}: cannot read the configuration", path);
+  if (file.bad()) return Internal("{}: cannot read the file", path);
   return Parse(text.str(), path);
 }
 

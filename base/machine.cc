@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -60,6 +64,32 @@ std::string BootId() {
   std::string id;
   std::getline(file, id);
   return id;
+}
+
+std::string MountId(const std::string& path) {
+  struct stat of_path{};
+  if (::stat(path.c_str(), &of_path) != 0) return "";
+  const std::string device = fmt::format("{}:{}", major(of_path.st_dev), minor(of_path.st_dev));
+  const auto with_inode = [](const std::string& object) {
+    struct stat found{};
+    if (::stat(object.c_str(), &found) != 0) return std::string();
+    return fmt::format("{}.{}", object, found.st_ino);
+  };
+  std::error_code none;
+  if (major(of_path.st_dev) == 0) {
+    // Such as NFS: its backing device in the kernel lives as long as the mount.
+    return with_inode("/sys/class/bdi/" + device + "/");
+  }
+  // A file system on a device, such as /sys/fs/ext4/sda1: the kernel makes the folder, with a new
+  // inode number, when it mounts the file system.
+  const std::filesystem::path name =
+      std::filesystem::canonical("/sys/dev/block/" + device, none).filename();
+  if (none) return "";
+  for (const std::string_view kind : {"ext4", "xfs", "f2fs"}) {
+    const std::string found = with_inode(fmt::format("/sys/fs/{}/{}", kind, name.string()));
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 }  // namespace tickstack

@@ -30,6 +30,11 @@ uint64_t RaiseDescriptorLimit();
 // boot. "" if the kernel does not provide it.
 std::string BootId();
 
+// Identifies the mount of the file system that has `path`, for as long as its page cache lives: the
+// text is another one once the file system was unmounted and mounted again, and the same through
+// bind mounts and in containers. "" if the kernel does not tell, as of tmpfs and overlayfs.
+std::string MountId(const std::string& path);
+
 // Reads a file of lines `KEY: VALUE`, such as /proc/meminfo, and returns the value of `key`; "" if
 // there is none.
 std::string ProcField(const std::string& path, std::string_view key);

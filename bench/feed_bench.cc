@@ -19,9 +19,9 @@
 #include "base/logging.h"
 #include "base/time.h"
 #include "feed/feed.h"
-#include "feed/lean_source.h"
-#include "feed/shard_source.h"
-#include "feed/sim_source.h"
+#include "feed/sources/lean_source.h"
+#include "feed/sources/shard_source.h"
+#include "feed/sources/sim_source.h"
 #include "table/shard_map.h"
 
 namespace tickstack::feed {

@@ -23,10 +23,10 @@
 #include "base/time.h"
 #include "mem/tier.h"
 #include "rdb/rdb.h"
+#include "tplog/log_replay.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_writer.h"
 #include "wire/codec.h"
-#include "wire/log_replay.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_writer.h"
 
 namespace tickstack {
 namespace {
@@ -93,7 +93,7 @@ class LogOfTheDay {
     std::mt19937_64 rng(1);
     struct Message {
       ByteBuffer body;
-      wire::TplogBlock::Rows rows;
+      tplog::TplogBlock::Rows rows;
     };
     std::vector<Message> pool;
     for (size_t i = 0; i < 110; ++i) {
@@ -105,12 +105,13 @@ class LogOfTheDay {
                    message.body);
       pool.push_back(std::move(message));
     }
-    absl::StatusOr<std::unique_ptr<wire::TplogWriter>> writer = wire::TplogWriter::Open(path(), {});
+    absl::StatusOr<std::unique_ptr<tplog::TplogWriter>> writer =
+        tplog::TplogWriter::Open(path(), {});
     TS_CHECK(writer.ok());
     // A block has the messages of one read: at most some 256 KiB.
     for (int64_t row = 0, i = 0; row < rows;) {
       std::vector<std::span<const std::byte>> segments;
-      wire::TplogBlock::Rows counted[2] = {{"quote", 0}, {"trade", 0}};
+      tplog::TplogBlock::Rows counted[2] = {{"quote", 0}, {"trade", 0}};
       size_t bytes = 0;
       while (row < rows && bytes < 200'000) {
         const Message& message = pool[static_cast<size_t>(i++) % pool.size()];
@@ -119,11 +120,11 @@ class LogOfTheDay {
         bytes += message.body.size();
         row += static_cast<int64_t>(batch_rows);
       }
-      std::vector<wire::TplogBlock::Rows> present;
-      for (const wire::TplogBlock::Rows& table : counted) {
+      std::vector<tplog::TplogBlock::Rows> present;
+      for (const tplog::TplogBlock::Rows& table : counted) {
         if (table.rows > 0) present.push_back(table);
       }
-      wire::TplogBlock block;
+      tplog::TplogBlock block;
       block.segments = segments;
       block.messages = static_cast<uint32_t>(segments.size());
       block.rows = present;
@@ -144,7 +145,7 @@ void BM_ReplayLog(benchmark::State& state) {
   const auto batch_rows = static_cast<size_t>(state.range(0));
   const bool indexed = state.range(1) != 0;
   const LogOfTheDay log(batch_rows, batch_rows == 1 ? kRows / 4 : kRows);
-  if (!indexed) std::filesystem::remove(wire::TplogIndexPath(log.path()));
+  if (!indexed) std::filesystem::remove(tplog::TplogIndexPath(log.path()));
   const auto tier = mem::MakeDramTier("bench");
   const ManualClock clock(0);
   int64_t rows = 0;
@@ -152,9 +153,9 @@ void BM_ReplayLog(benchmark::State& state) {
   const auto replay = [&] {
     rdb::Rdb rdb({}, rdb::Placement(tier.get()), &clock);
     rdb.OnSchemas(DefaultSchemas());
-    const auto reader = *wire::LogReplay::Open(log.path());
+    const auto reader = *tplog::LogReplay::Open(log.path());
     TS_CHECK(*reader->Step(rdb, UINT64_MAX, std::chrono::minutes(10)) ==
-             wire::LogReplay::Progress::kLogEnds);
+             tplog::LogReplay::Progress::kLogEnds);
     const auto replayed =
         static_cast<int64_t>(rdb.FindTable("quote")->rows() + rdb.FindTable("trade")->rows());
     TS_CHECK(replayed >= log.rows() && rdb.counters().upds_refused == 0);

@@ -22,14 +22,14 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "table/value.h"
+#include "tplog/tplog_check.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_reader.h"
+#include "tplog/tplog_writer.h"
 #include "wire/codec.h"
-#include "wire/tplog_check.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_reader.h"
-#include "wire/tplog_writer.h"
 #include "wire/upd.h"
 
-namespace tickstack::wire {
+namespace tickstack::tplog {
 namespace {
 
 constexpr uint64_t kLogBytesMax = uint64_t{512} << 20;
@@ -171,8 +171,8 @@ void BM_ReplayAndDecode(benchmark::State& state) {
   uint64_t bytes = 0;
   for (auto _ : state) {
     const auto reader = TplogReader::Open(log.path()).value();
-    UpdDecoder decoder;
-    UpdView upd;
+    wire::UpdDecoder decoder;
+    wire::UpdView upd;
     for (auto message = reader->Next(); message->has_value(); message = reader->Next()) {
       TS_CHECK(decoder.Decode((*message)->body, &upd).ok() && upd.batch.rows == rows);
     }
@@ -218,6 +218,6 @@ void BM_Reopen(benchmark::State& state) {
 BENCHMARK(BM_Reopen)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
-}  // namespace tickstack::wire
+}  // namespace tickstack::tplog
 
 BENCHMARK_MAIN();

@@ -87,8 +87,7 @@ absl::Status Serve(BridgeOptions& options, wire::EventLoop& loop,
                                .facts = [&] { return FactsOf(stats()); },
                                .reasons = ReasonsOf,
                                .limits = options.health});
-  wire::ServerOptions server_options;
-  server_options.http_options.status = &status;
+  const wire::ServerOptions server_options = serve::LoopServerOptions(&status);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, &queries));
   LogInfo("bridge up port={} tickerplant={} direction={} brokers={} prefix={}", server->port(),

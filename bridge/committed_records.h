@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads the committed records of a topic of one partition, such as those in which a bridge keeps
-// positions and schemas.
+// Reads the committed records of a partition, such as that in which a bridge keeps positions or
+// schemas.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ class CommittedRecords {
   // Connects, and asks for the first and the end offset. `group` is the client's group.id, under
   // which nothing is committed. kUnavailable if Kafka does not say the offsets.
   static absl::StatusOr<CommittedRecords> Open(const kafka::KafkaOptions& kafka, std::string topic,
-                                               const std::string& group);
+                                               const std::string& group, int32_t partition = 0);
 
   int64_t begin() const { return begin_; }  // Offset of the first record.
   int64_t end() const { return end_; }      // Offset after the last record at the time of Open.
@@ -30,11 +30,12 @@ class CommittedRecords {
                     const std::function<absl::Status(const rd_kafka_message_t&)>& take);
 
  private:
-  CommittedRecords(kafka::KafkaOwned<rd_kafka_t> consumer, std::string topic)
-      : consumer_(std::move(consumer)), topic_(std::move(topic)) {}
+  CommittedRecords(kafka::KafkaOwned<rd_kafka_t> consumer, std::string topic, int32_t partition)
+      : consumer_(std::move(consumer)), topic_(std::move(topic)), partition_(partition) {}
 
   kafka::KafkaOwned<rd_kafka_t> consumer_;
   std::string topic_;
+  int32_t partition_;
   int64_t begin_ = 0, end_ = 0;
 };
 

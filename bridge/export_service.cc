@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "base/crc32c.h"
-#include "base/directory.h"
-#include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "tplog/log_replay.h"
+#include "tplog/subscription_answer.h"
 #include "wire/protocol.h"
-#include "wire/subscription_answer.h"
-#include "wire/tplog_state.h"
 
 namespace tickstack::bridge {
 
@@ -21,18 +19,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kRestartPause = 500ms;
-constexpr auto kReadSlice = 20ms;
 constexpr auto kReadPause = 2ms;
 constexpr auto kWatchPeriod = 100ms;
 constexpr size_t kBatchesMax = 2;  // Batches that the writer has.
-constexpr int64_t kStreamedBytes = int64_t{8} << 20;
-constexpr size_t kLogDateBytes = 10;
+constexpr int64_t kPieceBytes = int64_t{1} << 20;
+constexpr int64_t kKnownMessageNs = kNsPerSecond / 2;  // Between two questions for one.
 
-// Returns the day at the end of a log's path.
-std::optional<int32_t> DayOf(std::string_view path) {
-  if (path.size() < kLogDateBytes) return std::nullopt;
-  return ParseDate(path.substr(path.size() - kLogDateBytes));
-}
+// True if a member of a cluster that does not lead has answered.
+bool IsOfStandby(const absl::Status& status) { return Message(status).starts_with("standby: "); }
 
 }  // namespace
 
@@ -66,6 +60,7 @@ ExportService::ExportService(wire::EventLoop& loop, ExportOptions options)
     } else if (exporter_.needs_restart() && state_ == ExportState::kSubscribed) {
       Restart("the tickerplant has another log or other tables");
     }
+    AskKnownMessage();
     HandOver();
   });
   Begin();
@@ -94,7 +89,6 @@ void ExportService::Restart(std::string_view why) {
     service.subscriber_ = nullptr;
     service.writer_ = nullptr;
     service.questions_ = nullptr;
-    service.earlier_ = nullptr;
     service.pause_.Once(kRestartPause, [&service] { service.Begin(); });
   });
 }
@@ -106,7 +100,6 @@ void ExportService::Fail(absl::Status why) {
   Later([](ExportService& service) {
     service.subscriber_ = nullptr;
     service.questions_ = nullptr;
-    service.earlier_ = nullptr;
   });
 }
 
@@ -133,18 +126,30 @@ void ExportService::Ask(const Value& request, std::function<void(absl::StatusOr<
 }
 
 void ExportService::OnConnected(wire::Connection&) {
-  Later([](ExportService& service) {
-    if (service.state_ == ExportState::kReading && service.earlier_ == nullptr) {
-      return service.exporter_.current().log_ended ? service.CheckPreviousLog()
-                                                   : service.StreamEarlierLog();
+  Later([](ExportService& service) { service.AskEpoch(); });
+}
+
+// A leader that was replaced may not know it yet.
+void ExportService::AskEpoch() {
+  const auto next = [this] {
+    if (state_ == ExportState::kAsking) return AskTables();
+    // The connection was lost, and another member may answer now.
+    if (state_ == ExportState::kReading) CheckEarlierLog();
+  };
+  if (options_.subscriber.tickerplant.others.empty()) return next();
+  Ask(tplog::EpochRequest(), [this, next](const absl::StatusOr<Value>& answer) {
+    const absl::Status followed = leader_.Follow(answer, loop_.clock().MonotonicNs());
+    if (followed.ok()) return next();
+    if (wire::Connection* const connection = questions_->connection()) connection->Close(followed);
+  });
+}
+
+void ExportService::AskTables() {
+  Ask(Value::String(protocol::kTables), [this](const absl::StatusOr<Value>& names) {
+    if (names.ok() && names->is(Type::kSymbol) && !names->symbols().empty()) {
+      return AskSchemas(*names);
     }
-    if (service.state_ != ExportState::kAsking) return;
-    service.Ask(Value::String(protocol::kTables), [&service](const absl::StatusOr<Value>& names) {
-      if (names.ok() && names->is(Type::kSymbol) && !names->symbols().empty()) {
-        return service.AskSchemas(*names);
-      }
-      service.Restart("the tickerplant does not say its tables");
-    });
+    Restart("the tickerplant does not say its tables");
   });
 }
 
@@ -164,10 +169,10 @@ void ExportService::AskSchemas(const Value& names) {
     const std::string table(names.symbols()[i]);
     Ask(Value::Symbol(table), [this, table, left](const absl::StatusOr<Value>& answer) {
       const absl::StatusOr<Schema> schema =
-          answer.ok() ? wire::SchemaOf(table, *answer) : absl::StatusOr<Schema>(answer.status());
+          answer.ok() ? tplog::SchemaOf(table, *answer) : absl::StatusOr<Schema>(answer.status());
       if (!schema.ok()) return Restart(Message(schema.status()));
       schemas_.push_back(*schema);
-      if (--*left == 0) AskLog();
+      if (--*left == 0) AskLogs();
     });
   }
 }
@@ -177,7 +182,7 @@ bool ExportService::IsExported(std::string_view table) const {
   return tables.empty() || std::find(tables.begin(), tables.end(), table) != tables.end();
 }
 
-void ExportService::AskLog() {
+void ExportService::AskLogs() {
   for (const std::string& table : options_.exporter.tables) {
     const bool exists = std::any_of(schemas_.begin(), schemas_.end(),
                                     [&](const Schema& schema) { return schema.table == table; });
@@ -196,24 +201,34 @@ void ExportService::AskLog() {
       log_path_ = path.substr(path.starts_with(':') ? 1 : 0);
     }
     if (log_path_.empty()) return Fail(FailedPrecondition("the tickerplant has no log"));
-    Ask(Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1),
-                     Value::Symbol(":" + log_path_)}),
-        [this](const absl::StatusOr<Value>& first) {
-          if (!first.ok() && Message(first.status()).starts_with(protocol::kLog)) {
-            return Fail(
-                FailedPrecondition("the tickerplant does not know {}: exactly once needs "
-                                   "tickstack's tickerplant",
-                                   protocol::kLog));
-          }
-          // The day may have ended between the questions.
-          if (!first.ok() || !first->is(Type::kByte)) {
-            return Restart("the log's first message is not to be had");
-          }
-          first_message_crc_ =
-              first->count() > 0 ? std::optional(Crc32c(first->elements())) : std::nullopt;
+    AskFirstMessage();
+  });
+}
+
+void ExportService::AskFirstMessage() {
+  Ask(Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1),
+                   Value::Symbol(":" + log_path_)}),
+      [this](const absl::StatusOr<Value>& first) {
+        if (!first.ok() && Message(first.status()).starts_with(protocol::kLog)) {
+          return Fail(
+              FailedPrecondition("the tickerplant does not know {}: exactly once needs "
+                                 "tickstack's tickerplant",
+                                 protocol::kLog));
+        }
+        // The day may have ended between the questions.
+        if (!first.ok() || !first->is(Type::kByte)) {
+          return Restart("the log's first message is not to be had");
+        }
+        first_message_crc_ =
+            first->count() > 0 ? std::optional(Crc32c(first->elements())) : std::nullopt;
+        Ask(tplog::LogDaysRequest(), [this](const absl::StatusOr<Value>& answer) {
+          absl::StatusOr<std::vector<tplog::LogOfDay>> logs =
+              answer.ok() ? tplog::ParseLogDays(*answer) : answer.status();
+          if (!logs.ok()) return Restart(Message(logs.status()));
+          logs_ = *std::move(logs);
           OpenTopics();
         });
-  });
+      });
 }
 
 // ---- Kafka
@@ -224,15 +239,20 @@ void ExportService::OpenTopics() {
   for (const Schema& schema : schemas_) {
     if (IsExported(schema.table)) tables.push_back(schema);
   }
-  writer_ = std::make_unique<TopicWriter>(
-      loop_, options_.writer, std::move(tables), &written_,
-      TopicWriter::Events{.opened = [this](OpenedTopics opened) { OnOpened(std::move(opened)); },
-                          .committed = [this] { HandOver(); },
-                          .ended =
-                              [this](const absl::Status& why) {
-                                const bool retry = absl::IsAborted(why) || absl::IsUnavailable(why);
-                                retry ? Restart(Message(why)) : Fail(why);
-                              }});
+  BatchWriter::Events events{.opened = [this](OpenedTopics opened) { OnOpened(std::move(opened)); },
+                             .committed = [this] { HandOver(); },
+                             .ended =
+                                 [this](const absl::Status& why) {
+                                   const bool retry =
+                                       absl::IsAborted(why) || absl::IsUnavailable(why);
+                                   retry ? Restart(Message(why)) : Fail(why);
+                                 }};
+  if (options_.open_writer) {
+    writer_ = options_.open_writer(loop_, std::move(tables), &written_, std::move(events));
+  } else {
+    writer_ = std::make_unique<TopicWriter>(loop_, options_.writer, std::move(tables), &written_,
+                                            std::move(events));
+  }
 }
 
 void ExportService::OnOpened(OpenedTopics opened) {
@@ -253,183 +273,209 @@ void ExportService::OnOpened(OpenedTopics opened) {
 }
 
 absl::Status ExportService::Resume(StreamState state) {
-  const wire::LogIdentity log = state.log;
-  const bool log_ended = state.log_ended;
+  const std::string path = state.log.path;
   earlier_logs_.clear();
-  const bool moved_on = !log.path.empty() && log.path != log_path_;
-  if (moved_on) TS_RETURN_IF_ERROR(FindEarlierLogs(state));
+  if (!path.empty()) {
+    const std::optional<int32_t> day = tplog::DayOfLog(path), today = tplog::DayOfLog(log_path_);
+    if (day && today && *day > *today) {
+      return FailedPrecondition(
+          "the tickerplant writes {}, which is before {}, whose rows are in Kafka: choose another "
+          "prefix",
+          log_path_, path);
+    }
+    if (path == log_path_ || (day && day == today)) {
+      if (state.log_ended || state.log.first_message_crc != first_message_crc_) {
+        return DataLoss(
+            "{} is another log than {}, whose rows are in Kafka under prefix {}: restore that log, "
+            "or choose another prefix",
+            log_path_, path, options_.writer.prefix);
+      }
+      state.log.path = log_path_;
+    } else {
+      TS_RETURN_IF_ERROR(ListEarlierLogs(state));
+    }
+  }
+  const bool has_left = !path.empty() && state.log.path != log_path_;
   TS_RETURN_IF_ERROR(exporter_.Begin(std::move(state), partitions_, schemas_, log_path_));
-  if (!log.path.empty() && !moved_on &&
-      (log_ended || log.first_message_crc != first_message_crc_)) {
-    return DataLoss(
-        "{} is another log than the one whose rows are in Kafka under prefix {}: restore that log, "
-        "or choose another prefix",
-        log.path, options_.writer.prefix);
-  }
-  if (!moved_on) {
-    Subscribe();
-    return absl::OkStatus();
-  }
-  state_ = ExportState::kReading;
-  if (!log_ended) {
-    ReadEarlierLog();
-  } else if (files_are_here_) {
-    EndEarlierLog();
+  if (has_left) {
+    state_ = ExportState::kReading;
+    CheckEarlierLog();
   } else {
-    CheckPreviousLog();
+    Subscribe();
   }
   return absl::OkStatus();
 }
 
 // ---- logs that the tickerplant has left
 
-// Lists the logs between that of the state and the tickerplant's, if their files are here.
-// Otherwise nothing is listed, and the tickerplant is asked for the rest of its previous log.
-absl::Status ExportService::FindEarlierLogs(const StreamState& state) {
-  const std::optional<int32_t> from = DayOf(state.log.path), to = DayOf(log_path_);
-  const absl::StatusOr<std::vector<DirectoryEntry>> entries =
-      !options_.subscriber.read_log_file ? NotFound("files are not read")
-                                         : ListDirectory(DirectoryOf(log_path_));
-  files_are_here_ = entries.ok() && from && to;
-  if (!files_are_here_) return absl::OkStatus();
-  if (*from > *to) {
+// Finds the state's log and those between it and today's among the tickerplant's.
+absl::Status ExportService::ListEarlierLogs(StreamState& state) {
+  const std::optional<int32_t> day = tplog::DayOfLog(state.log.path),
+                               today = tplog::DayOfLog(log_path_);
+  const auto of_state = std::ranges::find_if(
+      logs_, [&](const tplog::LogOfDay& log) { return day && log.date == *day; });
+  if (of_state == logs_.end() || !today) {
     return FailedPrecondition(
-        "the tickerplant writes {}, which is before {}, whose rows are in Kafka: choose another "
-        "prefix",
-        log_path_, state.log.path);
+        "the tickerplant of {} has no log of {}, whose rows are in Kafka under prefix {}: it is "
+        "that of another stack, or that log was removed: restore it, or choose another prefix",
+        log_path_, day ? FormatDate(*day) : state.log.path, options_.writer.prefix);
   }
-  const std::string stem = log_path_.substr(0, log_path_.size() - kLogDateBytes);
-  for (const DirectoryEntry& entry : *entries) {
-    const std::string path = fmt::format("{}/{}", DirectoryOf(log_path_), entry.name);
-    const std::optional<int32_t> day = DayOf(path);
-    const bool is_between = entry.is_file && day && *day > *from && *day < *to &&
-                            path.size() == log_path_.size() && path.starts_with(stem);
-    if (is_between) earlier_logs_.push_back(path);
+  state.log.path = of_state->path;
+  for (auto log = of_state + 1; log != logs_.end() && log->date < *today; ++log) {
+    earlier_logs_.push_back(*log);
   }
-  std::sort(earlier_logs_.rbegin(), earlier_logs_.rend());
+  std::ranges::reverse(earlier_logs_);
   return absl::OkStatus();
 }
 
-// Reads the rest of the exporter's log from its file or, if that is not here, from the tickerplant.
-void ExportService::ReadEarlierLog() {
-  const wire::LogIdentity log = exporter_.current().log;
-  LogInfo("reading an earlier log log={} seq={}", log.path, exporter_.position().seq());
-  const bool reads_files = options_.subscriber.read_log_file;
-  absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay =
-      reads_files ? wire::LogReplay::Open(log.path) : NotFound("files are not read");
-  absl::StatusOr<ByteBuffer> first = replay.ok() ? (*replay)->ReadMessage(0) : replay.status();
-  if (first.ok() && log.first_message_crc == Crc32c(*first)) {
-    if (const absl::Status cut = CheckCuts(log); !cut.ok()) return Fail(cut);
-    earlier_ = *std::move(replay);
-    return StepEarlierLog();
-  }
-  if (!earlier_logs_.empty()) {
-    return Fail(DataLoss("{}: its rows are missing in Kafka, and it cannot be read: {}", log.path,
-                         first.ok() ? "it is another log" : Message(first.status())));
-  }
-  StreamEarlierLog();
+// Asks for messages of the exporter's log; `done` gets them.
+void ExportService::AskPiece(uint64_t from, int64_t bytes,
+                             std::function<void(const tplog::LogPiece&)> done) {
+  const std::string path = exporter_.current().log.path;
+  Ask(tplog::LogPieceRequest(tplog::DayOfLog(path).value_or(0), from, bytes),
+      [this, path, done = std::move(done)](const absl::StatusOr<Value>& answer) {
+        const absl::StatusOr<tplog::LogPiece> piece =
+            answer.ok() ? tplog::ParseLogPiece(*answer) : answer.status();
+        if (piece.ok()) return done(*piece);
+        if (IsOfStandby(piece.status())) return Restart(Message(piece.status()));
+        Fail(DataLoss("{}: its rows are missing in Kafka, and the tickerplant cannot read it: {}",
+                      path, Message(piece.status())));
+      });
 }
 
-// kDataLoss if a power cut removed rows from an earlier log that are in Kafka.
-absl::Status ExportService::CheckCuts(const wire::LogIdentity& log) {
-  TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(log.path));
-  const uint64_t furthest = exporter_.FurthestSeq();
-  for (size_t i = log.cuts; i < state.cuts.size(); ++i) {
-    if (state.cuts[i].messages >= furthest) continue;
+// Makes sure that the tickerplant's log of that day is the one whose rows are in Kafka.
+void ExportService::CheckEarlierLog() {
+  AskPiece(0, 1, [this](const tplog::LogPiece& piece) {
+    const tplog::LogIdentity& log = exporter_.current().log;
+    const std::optional<uint32_t> crc =
+        piece.messages.empty() ? std::nullopt : std::optional(Crc32c(piece.messages));
+    if (crc != log.first_message_crc) {
+      return Fail(
+          DataLoss("{} is another log than the one of that day whose rows are in Kafka under "
+                   "prefix {}: restore that log, or choose another prefix",
+                   log.path, options_.writer.prefix));
+    }
+    if (exporter_.current().log_ended) return EndEarlierLog();
+    if (const absl::Status cut = CheckCuts(piece.cuts); !cut.ok()) return Fail(cut);
+    CheckKnownMessage();
+  });
+}
+
+void ExportService::CheckKnownMessage() {
+  const std::optional<tplog::KnownMessage> known = exporter_.current().known;
+  if (!known) return ReadEarlierLog();
+  AskPiece(known->seq, 1, [this, known](const tplog::LogPiece& piece) {
+    if (piece.messages.empty() || Crc32c(piece.messages) != known->crc) {
+      exporter_.OnOtherMessage(known->seq);
+      return Fail(exporter_.error());
+    }
+    ReadEarlierLog();
+  });
+}
+
+// kDataLoss if a power cut removed rows from an earlier log that are in Kafka. A member of a
+// cluster has power cuts of its own, and gets the rows back from the others.
+absl::Status ExportService::CheckCuts(const std::vector<uint64_t>& cuts) const {
+  if (leader_.has_standbys()) return absl::OkStatus();
+  const tplog::LogIdentity& log = exporter_.current().log;
+  const uint64_t furthest = exporter_.current().position.FurthestSeq();
+  for (size_t i = log.cuts; i < cuts.size(); ++i) {
+    if (cuts[i] >= furthest) continue;
     return DataLoss("a power cut removed rows from {} that are in Kafka: choose another prefix",
                     log.path);
   }
   return absl::OkStatus();
 }
 
-void ExportService::StepEarlierLog() {
-  if (earlier_ == nullptr || state_ != ExportState::kReading) return;
-  const absl::StatusOr<wire::LogReplay::Progress> progress =
-      earlier_->Step(exporter_, UINT64_MAX, kReadSlice);
-  if (!exporter_.error().ok()) return Fail(exporter_.error());
-  if (!progress.ok()) return Fail(progress.status());
-  HandOver();
-  if (*progress == wire::LogReplay::Progress::kMore) {
-    const auto pause = exporter_.HasRoom() ? 0ms : kReadPause;
-    return pause_.Once(pause, [this] { StepEarlierLog(); });
-  }
-  earlier_ = nullptr;
-  EndEarlierLog();
-}
-
-void ExportService::StreamEarlierLog() {
-  if (!exporter_.HasRoom()) {
-    return pause_.Once(kReadPause, [this] {
-      if (state_ == ExportState::kReading) StreamEarlierLog();
-    });
-  }
-  const std::string path = exporter_.current().log.path;
-  const auto from = static_cast<int64_t>(exporter_.position().seq());
-  Ask(Value::List({Value::String(protocol::kLog), Value::Long(from), Value::Long(kStreamedBytes),
-                   Value::Symbol(":" + path)}),
-      [this, path](const absl::StatusOr<Value>& answer) {
-        if (!answer.ok() || !answer->is(Type::kByte)) {
-          return Fail(
-              DataLoss("{}: its rows are missing in Kafka, and the tickerplant cannot read it: {}",
-                       path, answer.ok() ? "no bytes" : Message(answer.status())));
-        }
-        if (answer->count() == 0) return EndEarlierLog();
-        const absl::Status replayed = wire::ReplayBytes(answer->elements(), exporter_, UINT64_MAX);
-        if (!replayed.ok()) return Fail(replayed);
-        if (!exporter_.error().ok()) return Fail(exporter_.error());
-        HandOver();
-        StreamEarlierLog();
-      });
-}
-
-// Makes sure that no log is between the ended one and the tickerplant's: it reads only its own and
-// the one before.
-void ExportService::CheckPreviousLog() {
-  const std::string path = exporter_.current().log.path;
-  Ask(Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1),
-                   Value::Symbol(":" + path)}),
-      [this, path](const absl::StatusOr<Value>& answer) {
-        if (answer.ok()) return EndEarlierLog();
-        Fail(
-            DataLoss("logs between {} and {} may be missing in Kafka, and their files are not "
-                     "here: choose another prefix",
-                     path, log_path_));
-      });
+// Reads the rest of the exporter's log, which has ended.
+void ExportService::ReadEarlierLog() {
+  if (state_ != ExportState::kReading) return;
+  if (!exporter_.HasRoom()) return pause_.Once(kReadPause, [this] { ReadEarlierLog(); });
+  const uint64_t from = exporter_.position().seq();
+  AskPiece(from, kPieceBytes, [this, from](const tplog::LogPiece& piece) {
+    // Another question has read these, on a connection before.
+    if (from != exporter_.position().seq()) return;
+    if (piece.messages.empty()) {
+      return piece.next_date ? EndEarlierLog() : Restart("the day has not ended there");
+    }
+    const absl::Status replayed = tplog::ReplayBytes(piece.messages, exporter_, UINT64_MAX);
+    if (!replayed.ok()) return Fail(replayed);
+    if (!exporter_.error().ok()) return Fail(exporter_.error());
+    HandOver();
+    ReadEarlierLog();
+  });
 }
 
 void ExportService::EndEarlierLog() {
   if (!exporter_.current().log_ended) {
-    exporter_.EndLog(DayOf(exporter_.current().log.path).value_or(0));
+    LogInfo("read an earlier log log={} seq={}", exporter_.current().log.path,
+            exporter_.position().seq());
+    exporter_.EndLog(tplog::DayOfLog(exporter_.current().log.path).value_or(0));
     HandOver();
   }
-  while (!earlier_logs_.empty()) {
-    const std::string path = std::move(earlier_logs_.back());
+  earlier_logs_.empty() ? Subscribe() : EnterNextLog();
+}
+
+void ExportService::EnterNextLog() {
+  const tplog::LogOfDay next = earlier_logs_.back();
+  Ask(tplog::LogPieceRequest(next.date, 0, 1), [this, next](const absl::StatusOr<Value>& answer) {
+    const absl::StatusOr<tplog::LogPiece> piece =
+        answer.ok() ? tplog::ParseLogPiece(*answer) : answer.status();
+    if (IsOfStandby(piece.status())) return Restart(Message(piece.status()));
+    if (!piece.ok()) return Fail(Annotate(piece.status(), next.path));
     earlier_logs_.pop_back();
-    const absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay = wire::LogReplay::Open(path);
-    const absl::StatusOr<ByteBuffer> first =
-        replay.ok() ? (*replay)->ReadMessage(0) : replay.status();
-    if (!first.ok()) return Fail(Annotate(first.status(), path));
-    if (first->empty()) continue;  // A day without rows.
-    exporter_.SetLog({path, Crc32c(*first)});
-    return ReadEarlierLog();
-  }
-  Subscribe();
+    if (piece->messages.empty()) return EndEarlierLog();  // A day without rows.
+    exporter_.SetLog(
+        {next.path, Crc32c(piece->messages), static_cast<uint32_t>(piece->cuts.size())});
+    ReadEarlierLog();
+  });
 }
 
 // ---- rows
 
 void ExportService::Subscribe() {
   state_ = ExportState::kSubscribed;
+  asks_known_message_ = false;
   exporter_.ExpectLog(log_path_);
   error_ = absl::OkStatus();
   Later([](ExportService& service) {
     service.questions_ = nullptr;
-    wire::SubscriberOptions options = service.options_.subscriber;
+    tplog::SubscriberOptions options = service.options_.subscriber;
     options.ahead = true;
     for (const auto& [table, partitions] : service.partitions_) options.tables.push_back(table);
     service.subscriber_ =
-        std::make_unique<wire::Subscriber>(service.loop_, options, &service.exporter_);
+        std::make_unique<tplog::Subscriber>(service.loop_, options, &service.exporter_);
   });
+}
+
+// Now and then asks for the last message whose rows are taken, by which the log is recognised after
+// a failover or a restart.
+void ExportService::AskKnownMessage() {
+  wire::Connection* const connection = subscriber_ == nullptr ? nullptr : subscriber_->connection();
+  const StreamState& now = exporter_.current();
+  const uint64_t seq = now.position.seq();
+  const bool is_new = seq > 0 && !now.log_ended && !now.log.path.empty() &&
+                      (!now.known || now.known->seq + 1 < seq);
+  const bool is_live = exporter_.subscription().live.load(std::memory_order_relaxed) != 0;
+  if (connection == nullptr || !is_new || !is_live || asks_known_message_) return;
+  if (MonotonicNs() - known_message_ns_ < kKnownMessageNs) return;
+  known_message_ns_ = MonotonicNs();
+  asks_known_message_ = true;
+  connection->Call(
+      Value::List({Value::String(protocol::kLog), Value::Long(static_cast<int64_t>(seq - 1)),
+                   Value::Long(1), Value::Symbol(":" + now.log.path)}),
+      [this, seq, path = now.log.path, attempt = *attempt_,
+       alive = std::weak_ptr(attempt_)](const absl::StatusOr<Value>& answer) {
+        const auto current = alive.lock();
+        if (current == nullptr || *current != attempt) return;
+        asks_known_message_ = false;
+        const bool is_message = answer.ok() && answer->is(Type::kByte) && answer->count() > 0;
+        const bool is_same_log =
+            exporter_.current().log.path == path && !exporter_.current().log_ended;
+        if (is_message && is_same_log) {
+          exporter_.SetKnownMessage({seq - 1, Crc32c(answer->elements())});
+        }
+      });
 }
 
 // Gives batches to the writer: a full one as soon as it has room, any other one if it is idle and
@@ -467,7 +513,7 @@ Value ExportService::Stats() const {
   const int64_t lag_ns = since_ns == 0 ? 0 : MonotonicNs() - since_ns;
   const bool connected = state_ == ExportState::kSubscribed && subscriber_ != nullptr &&
                          subscriber_->connection() != nullptr;
-  const wire::SubscriptionCounters& subscription = const_cast<Exporter&>(exporter_).subscription();
+  const tplog::SubscriptionCounters& subscription = const_cast<Exporter&>(exporter_).subscription();
   add("direction", Value::Symbol("to-kafka"));
   add("state", Value::Symbol(NameOf(state_)));
   add("connected", Value::Boolean(connected));

@@ -1,10 +1,18 @@
 #pragma once
 
-// A bridge from a tickerplant to Kafka: asks the tickerplant for its tables and its log, opens the
+// A bridge from a tickerplant to Kafka: asks the tickerplant for its tables and its logs, opens the
 // topics, reads the rest of logs that the tickerplant has left meanwhile, and subscribes.
 //
 //   asking -> opening -> (reading earlier logs) -> subscribed
 //      ^-- another log, other tables, or a producer that ended --'
+//
+// A log is recognised by its day and its content: the first message, and one up to which the rows
+// are in Kafka. Its path may be that of another member of a cluster. All logs are those of the
+// tickerplant that answers, and are read from there: a file at that path here may be the log of a
+// member that was lost, which lacks rows.
+//
+// A tickerplant that does not have the log whose rows are in Kafka is that of another stack, and is
+// refused.
 //
 // What cannot be continued is state `failed`, with an error that says what to do. The process stays
 // up and not ready. It ends only if another process writes under its prefix.
@@ -22,21 +30,24 @@
 
 #include "absl/status/status.h"
 #include "base/time.h"
+#include "bridge/batch_writer.h"
 #include "bridge/exporter.h"
 #include "bridge/topic_writer.h"
 #include "table/value.h"
+#include "tplog/leader_epoch.h"
+#include "tplog/log_piece.h"
+#include "tplog/subscriber.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
-#include "wire/log_replay.h"
-#include "wire/subscriber.h"
 
 namespace tickstack::bridge {
 
 struct ExportOptions {
-  wire::SubscriberOptions subscriber;  // Its `tables` are set by the service.
+  tplog::SubscriberOptions subscriber;  // Its `tables` are set by the service.
   Exporter::Options exporter;
   TopicWriterOptions writer;
   int64_t linger_ns = 1'000'000;  // Longest time that rows wait for others while Kafka is idle.
+  BatchWriter::Open open_writer;  // Opens what writes batches (default: a TopicWriter).
 };
 
 enum class ExportState : uint8_t { kAsking, kOpening, kReading, kSubscribed, kFailed };
@@ -54,6 +65,7 @@ class ExportService final : public wire::ClientHandler {
   ExportState state() const { return state_; }
   const TopicWriterCounters& written() const { return written_; }
   const absl::Status& error() const { return error_; }
+  const Exporter& exporter() const { return exporter_; }
 
   // wire::ClientHandler, of the connection for questions:
   void OnConnected(wire::Connection& connection) override;
@@ -64,20 +76,25 @@ class ExportService final : public wire::ClientHandler {
  private:
   void Begin();
   void Restart(std::string_view why);
+  void AskEpoch();
+  void AskTables();
   void AskSchemas(const Value& names);
-  void AskLog();
+  void AskLogs();
+  void AskFirstMessage();
   bool IsExported(std::string_view table) const;
   void OpenTopics();
   void OnOpened(OpenedTopics opened);
   absl::Status Resume(StreamState state);
-  absl::Status FindEarlierLogs(const StreamState& state);
+  absl::Status ListEarlierLogs(StreamState& state);
+  void AskPiece(uint64_t from, int64_t bytes, std::function<void(const tplog::LogPiece&)> done);
+  void CheckEarlierLog();
+  void CheckKnownMessage();
+  absl::Status CheckCuts(const std::vector<uint64_t>& cuts) const;
   void ReadEarlierLog();
-  absl::Status CheckCuts(const wire::LogIdentity& log);
-  void StepEarlierLog();
-  void StreamEarlierLog();
-  void CheckPreviousLog();
   void EndEarlierLog();
+  void EnterNextLog();
   void Subscribe();
+  void AskKnownMessage();
   void HandOver();
   void Fail(absl::Status why);
   void Later(void (*next)(ExportService&));
@@ -95,21 +112,23 @@ class ExportService final : public wire::ClientHandler {
   std::shared_ptr<uint64_t> attempt_ = std::make_shared<uint64_t>(0);
 
   // What the tickerplant said.
+  tplog::LeaderEpoch leader_;
   std::vector<Schema> schemas_;
+  std::vector<tplog::LogOfDay> logs_;
   std::string log_path_;
   std::optional<uint32_t> first_message_crc_;
 
   bool was_open_ = false;     // True if this process has opened the topics before.
   int64_t opened_batch_ = 0;  // Number of the last committed batch at that time.
   NameMap<int32_t> partitions_;
-  std::vector<std::string> earlier_logs_;  // To be read; the last one is the next.
-  bool files_are_here_ = false;
-  std::unique_ptr<wire::LogReplay> earlier_;
+  std::vector<tplog::LogOfDay> earlier_logs_;  // To be read; the last one is the next.
+  bool asks_known_message_ = false;
+  int64_t known_message_ns_ = 0;  // MonotonicNs of the last question for one.
 
   wire::Timer pause_, linger_, watch_;
   std::unique_ptr<wire::Client> questions_;
-  std::unique_ptr<TopicWriter> writer_;
-  std::unique_ptr<wire::Subscriber> subscriber_;
+  std::unique_ptr<BatchWriter> writer_;
+  std::unique_ptr<tplog::Subscriber> subscriber_;
 };
 
 }  // namespace tickstack::bridge

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "bridge/schema_record.h"
@@ -72,7 +73,7 @@ absl::Status Exporter::Begin(StreamState committed, const NameMap<int32_t>& part
     if (!tables_.contains(name)) table.rows_of_log = kNotExported;
   }
   current_ = std::move(committed);
-  log_ = current_.log_ended ? wire::LogIdentity() : current_.log;
+  log_ = current_.log_ended ? tplog::LogIdentity() : current_.log;
   // The beginning of the log has rows of a table that was not exported until now.
   if (is_new && !current_.log_ended && current_.position.seq() > 0) ReadLogAgain();
   made_ = current_;
@@ -135,6 +136,7 @@ OutgoingBatch Exporter::MakeBatch(std::optional<int32_t> ended_day) {
   ++current_.batch;
   if (ended_day) {
     current_.log_ended = true;
+    current_.known.reset();
     current_.position.Reset();
     for (auto& [name, table] : current_.tables)
       table.rows_of_log = std::min<int64_t>(0, table.rows_of_log);
@@ -194,7 +196,7 @@ void Exporter::StartOver() {
   }
 }
 
-void Exporter::SetLog(wire::LogIdentity log) {
+void Exporter::SetLog(tplog::LogIdentity log) {
   const bool over = std::exchange(started_over_, false);
   log_ = log;
   if (current_.log_ended || current_.log.path.empty()) {
@@ -206,11 +208,11 @@ void Exporter::SetLog(wire::LogIdentity log) {
     current_.log_ended = false;
     return;
   }
-  if (log.path != current_.log.path) {
-    needs_restart_ = true;
-    return;
-  }
-  if (over && log.first_message_crc != current_.log.first_message_crc) {
+  const bool is_same_path = log.path == current_.log.path;
+  const bool is_same_message = log.first_message_crc == current_.log.first_message_crc;
+  const bool is_same =
+      is_same_path ? !over || is_same_message : tplog::IsSameLog(log, current_.log);
+  if (!is_same) {
     needs_restart_ = true;
     return;
   }
@@ -240,22 +242,36 @@ void Exporter::OnDrained() {
   if (on_rows_) on_rows_();
 }
 
-wire::LiveOutcome Exporter::OnLive(std::span<const std::byte> body) {
-  if (!error_.ok() || needs_restart_) return wire::LiveOutcome::kTaken;
+tplog::LiveOutcome Exporter::OnLive(std::span<const std::byte> body) {
+  if (!error_.ok() || needs_restart_) return tplog::LiveOutcome::kTaken;
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
   if (verb == protocol::kEnd) {
     const absl::StatusOr<Value> message = wire::Decode(body);
     const bool is_whole = message.ok() && message->is_list() && message->count() == 2 &&
                           message->items()[1].is_atom_of(Type::kDate);
     EndLog(is_whole ? message->items()[1].as<int32_t>() : kNullInt);
-    return wire::LiveOutcome::kDayEnded;
+    return tplog::LiveOutcome::kDayEnded;
   }
-  if (!protocol::IsUpd(verb.value_or(std::string_view()))) return wire::LiveOutcome::kTaken;
-  return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken
-                                           : wire::LiveOutcome::kOutOfOrder;
+  if (!protocol::IsUpd(verb.value_or(std::string_view()))) return tplog::LiveOutcome::kTaken;
+  return TakeUpd(body, Origin::kPublished) ? tplog::LiveOutcome::kTaken
+                                           : tplog::LiveOutcome::kOutOfOrder;
+}
+
+void Exporter::OnOtherMessage(uint64_t seq) {
+  Fail(DataLoss(
+      "{}: message {} is another one than that whose rows are in Kafka: restore the log, or choose "
+      "another prefix",
+      current_.log.path, seq));
 }
 
 void Exporter::OnLogged(std::span<const std::byte> body) {
+  const tplog::KnownMessage message{current_.position.seq(), Crc32c(body)};
+  if (current_.known && current_.known->seq == message.seq && *current_.known != message) {
+    OnOtherMessage(message.seq);
+  }
+  if (error_.ok() && (!current_.known || current_.known->seq < message.seq)) {
+    current_.known = message;
+  }
   if (error_.ok() && !needs_restart_ && !LacksMessages() && wire::PeekUpdTable(body)) {
     TakeUpd(body, Origin::kLog);
   }

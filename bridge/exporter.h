@@ -13,6 +13,7 @@
 // What cannot be continued without losing or repeating rows is an error by name, after which the
 // exporter takes no more rows:
 //   another log      see needs_restart(); the service first reads the rest of the earlier log
+//   other messages   the log begins as the one whose rows are in Kafka, and then differs
 //   a power cut      the log lost rows that are in Kafka
 //   missing rows     a part of the log cannot be read
 //   no numbers       the tickerplant is a plain kdb+tick
@@ -33,7 +34,7 @@
 #include "base/name_map.h"
 #include "bridge/partitioned_rows.h"
 #include "bridge/stream_state.h"
-#include "wire/subscribed_state.h"
+#include "tplog/subscribed_state.h"
 #include "wire/upd.h"
 #include "wire/upd_rows.h"
 
@@ -60,7 +61,7 @@ struct OutgoingBatch {
   int64_t since_ns = 0;  // MonotonicNs: when its first row arrived.
 };
 
-class Exporter final : public wire::SubscribedState {
+class Exporter final : public tplog::SubscribedState {
  public:
   struct Options {
     std::vector<std::string> tables;  // Empty: all.
@@ -101,25 +102,35 @@ class Exporter final : public wire::SubscribedState {
   const Counters& counters() const { return counters_; }
   const StreamState& current() const { return current_; }
 
+  // Says which message of the current log the tickerplant has before position().seq().
+  void SetKnownMessage(tplog::KnownMessage known) { current_.known = known; }
+
   // Says which log may follow an ended one. The subscription begins anew for any other.
   void ExpectLog(std::string path) { expected_log_ = std::move(path); }
 
   // Records that a log that the tickerplant has left was read to its end. Days since 2000-01-01.
   void EndLog(int32_t day);
 
-  // wire::SubscribedState:
+  // tplog::SubscribedState:
   void OnSchemas(std::span<const Schema> schemas) override;
-  wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
+  tplog::LiveOutcome OnLive(std::span<const std::byte> body) override;
   void OnLogged(std::span<const std::byte> body) override;
   void StartOver() override;
-  wire::Position& position() override { return current_.position; }
-  wire::SubscriptionCounters& subscription() override { return subscription_; }
-  const wire::LogIdentity& log() const override { return log_; }
-  void SetLog(wire::LogIdentity log) override;
+  bool FollowsContent() const override { return true; }
+  std::optional<tplog::KnownMessage> known_message() const override { return current_.known; }
+  void OnOtherMessage(uint64_t seq) override;
+  tplog::Position& position() override { return current_.position; }
+  tplog::SubscriptionCounters& subscription() override { return subscription_; }
+  const tplog::LogIdentity& log() const override { return log_; }
+  void SetLog(tplog::LogIdentity log) override;
   bool OutlivesProcess() const override { return true; }
   void OnReplayDone() override;
   void OnDrained() override;
-  bool HasRoom() override { return waiting_bytes() < 2 * options_.batch_bytes; }
+  // Also true until the log is identified: nothing is written before that, and the answer that
+  // identifies it comes after the rows that the tickerplant has sent.
+  bool HasRoom() override {
+    return waiting_bytes() < 2 * options_.batch_bytes || !IsLogIdentified();
+  }
 
  private:
   struct TableRows {
@@ -134,6 +145,10 @@ class Exporter final : public wire::SubscribedState {
   void ReadLogAgain();
   OutgoingBatch MakeBatch(std::optional<int32_t> ended_day);
   bool LacksMessages() const;
+  bool IsLogIdentified() const {
+    return current_.log_ended || current_.log.path.empty() ||
+           current_.log.first_message_crc.has_value();
+  }
 
   const Options options_;
   std::function<void()> on_rows_;
@@ -144,7 +159,7 @@ class Exporter final : public wire::SubscribedState {
   std::deque<OutgoingBatch> ready_;  // Batches that end a day.
   size_t ready_bytes_ = 0;
   std::string expected_log_;  // Path of the log that may follow an ended one.
-  wire::LogIdentity log_;     // What the subscriber knows.
+  tplog::LogIdentity log_;    // What the subscriber knows.
   int starts_over_ = 0;       // Times that the same log was begun since the last complete replay.
   bool started_over_ = false;
   bool needs_restart_ = false;
@@ -155,7 +170,7 @@ class Exporter final : public wire::SubscribedState {
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
   Counters counters_;
-  wire::SubscriptionCounters subscription_;
+  tplog::SubscriptionCounters subscription_;
   LogLimit refused_limit_;
 };
 

@@ -146,7 +146,7 @@ TEST_F(ExporterTest, RowsOfASymbolKeepTheirOrder) {
   Enter("log1", 7);
   exporter_.OnLogged(Logged(0, 10));
   EXPECT_TRUE(exporter_.position().OnCaughtUp(1));
-  EXPECT_EQ(exporter_.OnLive(Published(10, 20, 3)), wire::LiveOutcome::kTaken);
+  EXPECT_EQ(exporter_.OnLive(Published(10, 20, 3)), tplog::LiveOutcome::kTaken);
   Commit();
   exporter_.OnLive(Published(30, 5, 4));
   Commit();
@@ -163,6 +163,26 @@ TEST_F(ExporterTest, RowsWaitUntilTheLogIsIdentified) {
   EXPECT_TRUE(exporter_.has_batch());
   Commit();
   ExpectRows(5);
+}
+
+// The answer that identifies the log comes after the rows that were sent before it. A full exporter
+// that stopped reading then would wait for ever.
+TEST(Exporter, ReadsOnUntilTheLogIsIdentified) {
+  Exporter exporter({.tables = {}, .record_bytes = 1000, .batch_bytes = 100});
+  const NameMap<int32_t> partitions = {{"trade", kPartitions}};
+  ASSERT_EQ(exporter.Begin(StreamState(), partitions, {kTrade}, "log1"), absl::OkStatus());
+  for (const std::string path : {"log1", "log2"}) {
+    exporter.SetLog({path, std::nullopt, 0});
+    exporter.OnLive(Published(0, 100, 1));
+    EXPECT_GT(exporter.waiting_bytes(), 200U);
+    EXPECT_TRUE(exporter.HasRoom()) << path;
+    exporter.SetLog({path, 7, 0});
+    EXPECT_FALSE(exporter.HasRoom()) << path;
+    while (exporter.has_batch()) exporter.TakeBatch();
+    EXPECT_TRUE(exporter.HasRoom()) << path;
+    exporter.EndLog(0);
+    while (exporter.has_batch()) exporter.TakeBatch();
+  }
 }
 
 TEST_F(ExporterTest, AnotherProcessResumesInTheMiddleOfAPublication) {
@@ -202,7 +222,7 @@ TEST_F(ExporterTest, ADayEndsWithAControlRecordInEachPartition) {
   EXPECT_TRUE(exporter_.position().OnCaughtUp(0));
   exporter_.OnLive(Published(0, 6, 1));
   EXPECT_EQ(exporter_.OnLive(Bytes(Value::List({Value::Symbol(".u.end"), Value::Date(5028)}))),
-            wire::LiveOutcome::kDayEnded);
+            tplog::LiveOutcome::kDayEnded);
   exporter_.OnLive(Published(6, 3, 1));
   Commit();
   EXPECT_EQ(topic_.ends, kPartitions);
@@ -223,6 +243,44 @@ TEST_F(ExporterTest, AnotherLogNeedsARestart) {
   EXPECT_TRUE(exporter_.needs_restart());
   exporter_.OnLogged(Logged(0, 8));
   EXPECT_FALSE(exporter_.has_batch());
+}
+
+TEST_F(ExporterTest, TheSameLogAtAnotherPathContinues) {
+  exporter_.ExpectLog("/one/sym2013.10.07");
+  Enter("/one/sym2013.10.07", 7);
+  exporter_.OnLogged(Logged(0, 8));
+  Commit();
+  EXPECT_EQ(Reloaded().known, exporter_.known_message());
+  exporter_.SetLog({"/other/sym2013.10.07", 7, 0});
+  EXPECT_FALSE(exporter_.needs_restart());
+  exporter_.OnLogged(Logged(8, 8));
+  Commit();
+  ExpectRows(16);
+  EXPECT_EQ(committed_.log.path, "/other/sym2013.10.07");
+  // Read again from its beginning, as after a lost connection within a publication.
+  exporter_.StartOver();
+  exporter_.SetLog({"/one/sym2013.10.07", 7, 0});
+  exporter_.OnLogged(Logged(0, 8));
+  exporter_.OnLogged(Logged(8, 8));
+  EXPECT_FALSE(exporter_.has_batch());
+  EXPECT_EQ(exporter_.error(), absl::OkStatus());
+  for (const char* const path : {"/one/sym2013.10.08", "/one/sym"}) {
+    exporter_.SetLog({path, 7, 0});
+    EXPECT_TRUE(exporter_.needs_restart());
+    Begin(Reloaded());
+  }
+}
+
+TEST_F(ExporterTest, AnotherMessageInAPlaceThatIsWrittenIsAnError) {
+  Enter("log1", 7);
+  exporter_.OnLogged(Logged(0, 8));
+  exporter_.OnLogged(Logged(8, 8));
+  Commit();
+  Enter("log1", 7);
+  exporter_.OnLogged(Logged(0, 8));
+  EXPECT_EQ(exporter_.error(), absl::OkStatus());
+  exporter_.OnLogged(Logged(7, 8));
+  EXPECT_THAT(exporter_.error().ToString(), HasSubstr("log1: message 1 is another one"));
 }
 
 TEST_F(ExporterTest, APowerCutThatRemovedWrittenRowsIsAnError) {
@@ -270,6 +328,26 @@ TEST(StreamState, DamagedBytesAreAnError) {
   for (size_t bytes = 0; bytes < record.size(); ++bytes) {
     EXPECT_FALSE(LoadState(record.span().first(bytes)).ok()) << bytes;
   }
+}
+
+// Goal: a bridge of the version before continues.
+TEST(StreamState, AStateOfVersion1IsRead) {
+  StreamState state;
+  state.batch = 3;
+  state.log = {"log1", 7, 0};
+  state.known = {5, 6};
+  ByteBuffer record, before;
+  SaveState(state, record);
+  EXPECT_EQ(LoadState(record)->known, state.known);
+  // Without a message, which is at the end of a state without tables.
+  constexpr size_t kMessageBytes = 1 + 8 + 4;
+  before.AppendLittle(uint8_t{1});
+  before.Append(record.span().subspan(1, record.size() - 1 - kMessageBytes));
+  const absl::StatusOr<StreamState> loaded = LoadState(before);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->log, state.log);
+  EXPECT_EQ(loaded->batch, 3);
+  EXPECT_FALSE(loaded->known);
 }
 
 // Values of the Java client's Utils.murmur2, with the sign bit cleared.

@@ -71,8 +71,23 @@ ImportService::ImportService(wire::EventLoop& loop, ImportOptions options)
           .found = [this](std::vector<TopicPartition> found,
                           const std::string& cluster) { OnFound(std::move(found), cluster); },
           .records = [this] { Pump(); },
-          .ended = [this](const absl::Status& why) { ended_ = why; }});
+          .ended = [this](const absl::Status& why) { ended_ = why; },
+          .others = OthersEvent()});
   client_ = std::make_unique<wire::Client>(loop_, options_.tickerplant, options_.client, this);
+}
+
+// Told only if all tables of the prefix are wanted.
+std::function<void(std::vector<std::string>)> ImportService::OthersEvent() {
+  if (!options_.tables.empty()) return nullptr;
+  return [this](const std::vector<std::string>& others) {
+    others_ = absl::OkStatus();
+    if (others.empty()) return;
+    others_ = NotFound(
+        "table {} of prefix {} is not copied, the tickerplant has no such table: add it to "
+        "[tables], or list the tables to copy in `tables`",
+        fmt::join(others, ", "), options_.prefix);
+    LogError("tables are missing error=\"{}\"", Message(others_));
+  };
 }
 
 ImportService::~ImportService() { SaveStarts(); }
@@ -499,7 +514,8 @@ Value ImportService::Stats() const {
     names.push_back(name);
     values.push_back(std::move(value));
   };
-  const absl::Status problem = reader_ == nullptr ? absl::OkStatus() : reader_->problem();
+  absl::Status problem = reader_ == nullptr ? absl::OkStatus() : reader_->problem();
+  if (problem.ok()) problem = others_;
   add("direction", Value::Symbol("from-kafka"));
   add("state", Value::Symbol(NameOf(state_)));
   add("connected", Value::Boolean(connection_ != nullptr));

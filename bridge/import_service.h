@@ -98,6 +98,7 @@ class ImportService final : public wire::ClientHandler {
     int64_t written_ms = 0;  // When the record was written, since 1970.
   };
 
+  std::function<void(std::vector<std::string>)> OthersEvent();
   void OnTables(const Value& tables);
   void OnFound(std::vector<TopicPartition> found, const std::string& cluster);
   void ClaimAll();
@@ -145,6 +146,7 @@ class ImportService final : public wire::ClientHandler {
 
   wire::Timer retry_, save_;
   wire::Connection* connection_ = nullptr;
+  absl::Status others_;  // Which tables of the prefix the tickerplant lacks.
   std::unique_ptr<TopicReader> reader_;
   std::unique_ptr<wire::Client> client_;
 };

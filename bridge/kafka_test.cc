@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -22,7 +23,9 @@
 #include "bridge/bridge_main.h"
 #include "bridge/bridge_metrics.h"
 #include "bridge/committed_records.h"
+#include "bridge/export_service.h"
 #include "bridge/import_service.h"
+#include "bridge/record_headers.h"
 #include "bridge/rows_of_shard.h"
 #include "bridge/schema_record.h"
 #include "bridge/start_file.h"
@@ -131,12 +134,18 @@ TEST_F(MockKafka, EachChangeOfASchemaIsPublishedOnce) {
   two.columns.push_back({"note", Type::kList});
   const std::string first = "p.trade-value/" + SchemaHash(one),
                     second = "p.trade-value/" + SchemaHash(two);
+  size_t schemas = 0;
   const auto open = [&](const Schema& schema) {
     trade_ = schema;
     Writing writing;
     Open(writing);
     EXPECT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
     EXPECT_FALSE(writing.opened->partitions.contains("schemas"));
+    const std::vector<std::string> before = SchemaKeys(options_);
+    EXPECT_EQ(before.size(), schemas);  // Nothing is written before rows are.
+    writing.writer->Put(Batch(0));
+    EXPECT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
+    schemas = SchemaKeys(options_).size();
   };
   open(one);
   open(one);
@@ -165,15 +174,48 @@ TEST_F(MockKafka, AnotherWriterResumesAtTheLastPosition) {
   }
 }
 
+// Goal: rows are not sent again because the topic of positions was deleted.
+TEST_F(MockKafka, RowsWithoutAPositionAreAnError) {
+  const kafka::KafkaOwned<rd_kafka_t> producer = *kafka::OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  const auto produce = [&](rd_kafka_headers_t* headers) {
+    ASSERT_EQ(
+        rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("p.trade"), RD_KAFKA_V_PARTITION(1),
+                          RD_KAFKA_V_VALUE(const_cast<char*>("x"), 1), RD_KAFKA_V_HEADERS(headers),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END),
+        RD_KAFKA_RESP_ERR_NO_ERROR);
+    ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  };
+  produce(rd_kafka_headers_new(0));  // Another program's.
+  {
+    Writing writing;
+    Open(writing);
+    ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+    EXPECT_FALSE(writing.opened->last);
+  }
+  RecordHeaders headers;
+  headers.table = "trade";
+  headers.schema = "s";
+  headers.log = "l";
+  headers.rows = 1;
+  headers.payload = "ipc";
+  produce(headers.Encode());
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_THAT(writing.ended.ToString(),
+              HasSubstr("topic p.trade has rows, and p.positions has no position after them"));
+}
+
 TEST_F(MockKafka, AFailedTransactionIsWrittenAgain) {
   Writing writing;
   Open(writing);
-  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  writing.writer->Put(Batch(0));  // After the schemas.
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
   constexpr int16_t kAddPartitionsToTxn = 24;
   rd_kafka_mock_push_request_errors(cluster_, kAddPartitionsToTxn, 1,
                                     RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-  writing.writer->Put(Batch(0));
-  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
+  writing.writer->Put(Batch(1));
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 2; }, kAtMost));
   EXPECT_EQ(writing.counters.aborts.load(), 1U);
 }
 
@@ -195,13 +237,14 @@ TEST_F(MockKafka, ARowThatThePayloadCannotHoldEndsTheWriter) {
 TEST_F(MockKafka, AFencedWriterEnds) {
   Writing writing;
   Open(writing);
-  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  writing.writer->Put(Batch(0));  // After the schemas.
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
   constexpr int16_t kEndTxn = 26;
   rd_kafka_mock_push_request_errors(cluster_, kEndTxn, 1, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
-  writing.writer->Put(Batch(0));
+  writing.writer->Put(Batch(1));
   ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
   EXPECT_EQ(writing.ended.code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(writing.committed, 0);
+  EXPECT_EQ(writing.committed, 1);
 }
 
 TEST_F(MockKafka, ReadsRecordsFromAnOffset) {
@@ -235,6 +278,207 @@ TEST_F(MockKafka, ReadsRecordsFromAnOffset) {
     ASSERT_TRUE(loop_.RunUntil(all, kAtMost));
     EXPECT_THAT(rows, testing::UnorderedElementsAre("0:0", "0:1", "0:2", "1:1", "1:2"));
   }
+}
+
+// The part of a tickerplant that a bridge to Kafka sees: logs of days, each of messages of one row.
+class LoggingTickerplant final : public wire::ServerHandler {
+ public:
+  LoggingTickerplant(wire::EventLoop& loop, std::string folder)
+      : folder_(std::move(folder)),
+        server_(*wire::Listen(loop, wire::ListenerOptions(), {}, this)) {}
+
+  struct Log {
+    int32_t date;
+    std::vector<int64_t> rows;
+  };
+  std::vector<Log> logs;  // The last one is today's.
+  std::vector<int64_t> cuts;
+  int64_t epoch = 0;  // 0: it has no standbys.
+
+  wire::Address address() const {
+    return {.host = "127.0.0.1", .port = server_->port(), .unix_path = {}};
+  }
+  void Stop() { server_ = nullptr; }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    if (message.kind != wire::MessageKind::kSync) return;
+    const Value request = *wire::Decode(message.body);
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    const absl::StatusOr<Value> answer = AnswerTo(request);
+    answer.ok() ? connection.Reply(ticket, *answer)
+                : connection.ReplyError(ticket, Message(answer.status()));
+  }
+
+ private:
+  std::string PathOf(const Log& log) const {
+    return fmt::format(":{}/sym{}", folder_, FormatDate(log.date));
+  }
+  static ByteBuffer MessagesFrom(const Log& log, int64_t from, int64_t bytes_max) {
+    ByteBuffer bytes;
+    for (auto i = static_cast<size_t>(from); i < log.rows.size(); ++i) {
+      if (!bytes.empty() && static_cast<int64_t>(bytes.size()) > bytes_max) break;
+      wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                                Value::List({Value::Longs({log.rows[i]})})}),
+                   bytes);
+    }
+    return bytes;
+  }
+  absl::StatusOr<Value> AnswerTo(const Value& request) const {
+    const Log& today = logs.back();
+    const Value i = Value::Long(static_cast<int64_t>(today.rows.size()));
+    const Value path = Value::Symbol(PathOf(today));
+    const Value table = Value::Table({"size"}, {Value::Longs({})});
+    if (request.is_atom_of(Type::kSymbol)) {
+      if (request.symbol() == ".u.cuts") return Value::Vector<int64_t>(Type::kLong, cuts);
+      if (request.symbol() == "trade") return table;
+      return NotFound("{}", request.symbol());
+    }
+    if (!request.is_list()) {
+      if (request.text() == ".u.t") return Value::Symbols({"trade"});
+      if (request.text() == ".u.L") return path;
+      if (request.text() == ".u `i`L") return Value::List({i, path});
+      if (request.text() == ".u.replica[]" && epoch > 0) {
+        return Value::Dict(Value::Symbols({"role", "epoch"}),
+                           Value::List({Value::Symbol("leader"), Value::Long(epoch)}));
+      }
+      return NotFound("{}", request.text());
+    }
+    const std::vector<Value>& items = request.items();
+    const std::string_view verb = items[0].text();
+    if (verb == ".u.subx") {
+      return Value::List({Value::List({Value::List({Value::Symbol("trade"), table})}), i, path});
+    }
+    if (verb == ".u.logs") {
+      std::vector<int32_t> days;
+      SymbolVector paths;
+      for (const Log& log : logs) {
+        days.push_back(log.date);
+        paths.push_back(PathOf(log));
+      }
+      return Value::Table({"date", "path"}, {Value::Vector<int32_t>(Type::kDate, days),
+                                             Value::Symbols(std::move(paths))});
+    }
+    if (verb == ".u.log") {
+      if (items[3].symbol() != PathOf(today)) return absl::NotFoundError("log: neither");
+      return Value::Vector(Type::kByte,
+                           MessagesFrom(today, items[1].as<int64_t>(), items[2].as<int64_t>()));
+    }
+    const auto log = std::ranges::find(logs, items[1].as<int32_t>(), &Log::date);
+    if (log == logs.end()) return absl::NotFoundError("log: there is no log");
+    const bool is_today = log + 1 == logs.end();
+    return Value::List({Value::Vector(Type::kByte, MessagesFrom(*log, items[2].as<int64_t>(),
+                                                                items[3].as<int64_t>())),
+                        Value::Long(static_cast<int64_t>(log->rows.size())),
+                        Value::Date(is_today ? kNullInt : (log + 1)->date), Value::Longs({})});
+  }
+
+  const std::string folder_;
+  std::unique_ptr<wire::Server> server_;
+};
+
+class ExportServiceTest : public MockKafka {
+ protected:
+  ExportOptions OptionsTo(const LoggingTickerplant& tickerplant) {
+    ExportOptions options;
+    options.subscriber.tickerplant = tickerplant.address();
+    options.writer.kafka = options_;
+    options.writer.prefix = "p";
+    options.writer.instance = fmt::format("{}", ++instances_);
+    return options;
+  }
+  // Runs a bridge until it has written this many rows, and no more come; returns its error.
+  std::string Write(const LoggingTickerplant& tickerplant, uint64_t rows) {
+    ExportService service(loop_, OptionsTo(tickerplant));
+    return WriteWith(service, rows);
+  }
+  std::string WriteWith(ExportService& service, uint64_t rows) {
+    const auto is_done = [&] {
+      return service.state() == ExportState::kFailed ||
+             (service.state() == ExportState::kSubscribed && service.written().rows >= rows);
+    };
+    EXPECT_TRUE(loop_.RunUntil(is_done, kAtMost)) << NameOf(service.state());
+    loop_.RunUntil([&] { return service.state() == ExportState::kFailed; }, 200ms);
+    EXPECT_EQ(service.written().rows.load(), rows);
+    return std::string(Message(service.error()));
+  }
+
+  int instances_ = 0;
+  static constexpr int32_t kToday = 5028;
+};
+
+std::vector<int64_t> UpTo(int64_t count, int64_t first = 0) {
+  std::vector<int64_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), first);
+  return rows;
+}
+
+TEST_F(ExportServiceTest, ALogIsTheSameWhereverItIs) {
+  LoggingTickerplant one(loop_, "/one"), other(loop_, "/other");
+  one.logs = {{kToday, UpTo(10)}};
+  other.logs = {{kToday, UpTo(15)}};
+  EXPECT_EQ(Write(one, 10), "");
+  EXPECT_EQ(Write(other, 5), "");
+  // It lacks rows.
+  ExportService service(loop_, OptionsTo(one));
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ExportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(),
+              HasSubstr("/one/sym2013.10.07 lacks rows that are in Kafka"));
+}
+
+// Goal: a failover costs nothing, however the members' own power cuts differ.
+TEST_F(ExportServiceTest, AFailoverContinuesWithTheNextRow) {
+  LoggingTickerplant one(loop_, "/one"), other(loop_, "/other");
+  one.logs = {{kToday, UpTo(10)}};
+  one.epoch = 1;
+  other.logs = {{kToday, UpTo(15)}};
+  other.epoch = 2;
+  other.cuts = {3};
+  ExportOptions options = OptionsTo(one);
+  options.subscriber.tickerplant.others = {other.address()};
+  ExportService service(loop_, options);
+  EXPECT_EQ(WriteWith(service, 10), "");
+  one.Stop();
+  EXPECT_EQ(WriteWith(service, 15), "");
+}
+
+TEST_F(ExportServiceTest, DaysThatHaveEndedAreThoseOfTheTickerplantThatAnswers) {
+  LoggingTickerplant one(loop_, "/one"), other(loop_, "/other");
+  one.logs = {{kToday, UpTo(10)}};
+  other.logs = {{kToday - 1, UpTo(3)},
+                {kToday, UpTo(12)},
+                {kToday + 1, {}},
+                {kToday + 2, UpTo(4)},
+                {kToday + 3, UpTo(5)}};
+  EXPECT_EQ(Write(one, 10), "");
+  EXPECT_EQ(Write(other, 2 + 4 + 5), "");
+}
+
+TEST_F(ExportServiceTest, AnotherStackIsRefused) {
+  LoggingTickerplant one(loop_, "/one"), other(loop_, "/other");
+  one.logs = {{kToday, UpTo(10)}};
+  ASSERT_EQ(Write(one, 10), "");
+  // Today, with other rows, with no rows, and with rows that begin alike.
+  other.logs = {{kToday, UpTo(20, 100)}};
+  EXPECT_THAT(Write(other, 0), HasSubstr("is another log than /one/sym2013.10.07"));
+  other.logs = {{kToday, {}}};
+  EXPECT_THAT(Write(other, 0), HasSubstr("is another log than /one/sym2013.10.07"));
+  other.logs = {{kToday, UpTo(20)}};
+  other.logs[0].rows[9] = 100;
+  EXPECT_THAT(Write(other, 0), HasSubstr("message 9 is another one than that whose rows are in"));
+  // On a later day, with and without a log of that day.
+  other.logs = {{kToday + 1, UpTo(20)}};
+  EXPECT_THAT(Write(other, 0), HasSubstr("has no log of 2013.10.07, whose rows are in Kafka"));
+  other.logs = {{kToday, UpTo(20, 100)}, {kToday + 1, UpTo(20)}};
+  EXPECT_THAT(Write(other, 0), HasSubstr("is another log than the one of that day"));
+  other.logs = {{kToday, UpTo(20)}, {kToday + 1, UpTo(20)}};
+  other.logs[0].rows[9] = 100;
+  EXPECT_THAT(Write(other, 0), HasSubstr("message 9 is another one than that whose rows are in"));
+  // On an earlier day.
+  other.logs = {{kToday - 1, UpTo(20)}};
+  EXPECT_THAT(Write(other, 0), HasSubstr("which is before /one/sym2013.10.07"));
+  // The first stack continues, also after its day has ended in Kafka.
+  one.logs.push_back({kToday + 1, UpTo(4)});
+  EXPECT_EQ(Write(one, 4), "");
 }
 
 // The part of a tickerplant that a bridge from Kafka sees.
@@ -444,6 +688,82 @@ TEST_F(MockKafka, LostRowsAreReadAgainFromTheOlderPlace) {
     EXPECT_EQ(Stat(service, "records_written"), kRecords - kOlder);
   }
   std::filesystem::remove_all(testing::TempDir() + "bridge_older");
+}
+
+// Goal: what Kafka has deleted unread is an error that says which rows are missing.
+TEST_F(MockKafka, RecordsThatWereDeletedUnreadAreAGap) {
+  Writing writing;
+  Open(writing);
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options = OptionsFor(**server);
+  options.start_file = testing::TempDir() + "bridge_gap/starts";
+  std::filesystem::remove(options.start_file);
+  writing.writer->Put(Batch(0));
+  {
+    ImportService service(loop_, options);
+    ASSERT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == 1; }, kAtMost));
+    ASSERT_TRUE(loop_.RunUntil([&] { return Stat(service, "rows_waiting") == 0; }, kAtMost));
+  }
+  // The mock keeps 5 MB of a partition.
+  constexpr int64_t kRecords = 12;
+  constexpr size_t kRowsOfRecord = 100'000;
+  for (int64_t i = 0; i < kRecords; ++i) {
+    OutgoingBatch batch = Batch(2 * (i + 1));
+    batch.records[0].payload = wire::EncodeMessage(
+        wire::MessageKind::kAsync,
+        Value::Table({"size"}, {Value::Vector<int64_t>(Type::kLong,
+                                                       std::vector<int64_t>(kRowsOfRecord, i))}));
+    batch.records[0].first_row = 1 + i * static_cast<int64_t>(kRowsOfRecord);
+    batch.records[0].rows = kRowsOfRecord;
+    writing.writer->Put(std::move(batch));
+  }
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == kRecords + 1; }, kAtMost));
+  ImportService service(loop_, options);
+  ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ImportState::kFailed; }, kAtMost));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("gap: rows 1 to "));
+  EXPECT_THAT(service.error().ToString(), HasSubstr("of trade are not in Kafka"));
+  EXPECT_EQ(tickerplant.rows.size(), 1u);
+  std::filesystem::remove_all(testing::TempDir() + "bridge_gap");
+}
+
+// Goal: a table that the first site has, and this one lacks, is not left out silently.
+TEST_F(MockKafka, ATableThatIsMissingHereIsAnError) {
+  Writing writing;
+  Open(writing);
+  writing.writer->Put(Batch(0));
+  SmallTickerplant tickerplant;
+  const auto server = wire::Listen(loop_, wire::ListenerOptions(), {}, &tickerplant);
+  ASSERT_TRUE(server.ok()) << server.status();
+  ImportOptions options = OptionsFor(**server);
+  options.start_file = testing::TempDir() + "bridge_others/starts";
+  std::filesystem::remove(options.start_file);
+  const auto error_of = [](const ImportService& service) {
+    const Value stats = service.Stats();
+    for (size_t i = 0; i < stats.keys().count(); ++i) {
+      if (stats.keys().symbols()[i] == "error")
+        return std::string(stats.values().items()[i].text());
+    }
+    return std::string();
+  };
+  const kafka::KafkaOwned<rd_kafka_t> producer = *kafka::OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.committed == 1; }, kAtMost));
+  for (const char* const key : {"p.quote-value/12", "other.x-value/12"}) {
+    ASSERT_EQ(rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("p.schemas"),
+                                RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_KEY(key, strlen(key)),
+                                RD_KAFKA_V_VALUE(const_cast<char*>("{}"), 2),
+                                RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END),
+              RD_KAFKA_RESP_ERR_NO_ERROR);
+  }
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  {
+    ImportService service(loop_, options);
+    ASSERT_TRUE(loop_.RunUntil([&] { return !error_of(service).empty(); }, kAtMost));
+    EXPECT_THAT(error_of(service), HasSubstr("table quote of prefix p is not copied"));
+    EXPECT_TRUE(loop_.RunUntil([&] { return tickerplant.rows.size() == 1; }, kAtMost));
+  }
+  std::filesystem::remove_all(testing::TempDir() + "bridge_others");
 }
 
 TEST_F(MockKafka, ForeignRecordsAreAnErrorByName) {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "disk/arrow_stream.h"
-#include "disk/avro_file.h"
+#include "interchange/arrow_stream.h"
+#include "interchange/avro_file.h"
 #include "table/format_value.h"
 #include "wire/codec.h"
 #include "wire/ipc.h"
@@ -57,8 +57,9 @@ absl::StatusOr<ByteBuffer> ConvertPayload(std::string_view table, std::span<cons
   if (payload == Payload::kIpc) return ByteBuffer(ipc);
   TS_ASSIGN_OR_RETURN(const Value rows, wire::Decode(body));
   if (payload == Payload::kJson) return ByteBuffer(AsBytes(FormatJson(rows)));
-  const absl::StatusOr<std::string> converted =
-      payload == Payload::kArrow ? disk::FormatArrow(rows) : disk::FormatAvro(table, rows);
+  const absl::StatusOr<std::string> converted = payload == Payload::kArrow
+                                                    ? interchange::FormatArrow(rows)
+                                                    : interchange::FormatAvro(table, rows);
   if (!converted.ok()) {
     return Annotate(converted.status(),
                     fmt::format("table {}, payload {}", table, NameOf(payload)));

@@ -5,7 +5,7 @@
 //   ipc    a kdb+ IPC message whose body is a table: `-9!` in q
 //   arrow  a stream in Arrow's format
 //   json   an array of objects, a row each
-//   avro   an Avro object container file (disk/avro_file.h)
+//   avro   an Avro object container file (interchange/avro_file.h)
 
 #include <cstdint>
 #include <span>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "disk/avro_file.h"
+#include "interchange/avro_file.h"
 #include "table/types.h"
 
 namespace tickstack::bridge {
@@ -44,7 +44,7 @@ SchemaRecord SchemaRecordOf(std::string_view topic, const Schema& schema) {
           .value = fmt::format(R"({{"subject":"{}","schema":"{}","table":"{}","key_columns":{},)"
                                R"("columns":[{}],"avro":{}}})",
                                subject, hash, schema.table, schema.key_columns, columns,
-                               disk::AvroSchema(schema))};
+                               interchange::AvroSchema(schema))};
 }
 
 std::string_view SubjectOf(std::string_view key) {

@@ -8,9 +8,20 @@
 namespace tickstack::bridge {
 namespace {
 
-constexpr uint8_t kStateVersion = 1;
+constexpr uint8_t kStateVersion = 2;
+constexpr uint8_t kVersionWithoutMessage = 1;
 
-bool ReadState(RecordReader& record, StreamState& state) {
+bool ReadKnownMessage(RecordReader& record, StreamState& state) {
+  uint8_t has_message = 0;
+  tplog::KnownMessage known;
+  if (!record.Read(&has_message) || !record.Read(&known.seq) || !record.Read(&known.crc)) {
+    return false;
+  }
+  if (has_message != 0) state.known = known;
+  return true;
+}
+
+bool ReadState(RecordReader& record, uint8_t version, StreamState& state) {
   uint8_t has_crc = 0, ended = 0;
   uint32_t crc = 0, tables = 0;
   if (!record.ReadText(&state.writer) || !record.Read(&state.batch) ||
@@ -19,6 +30,7 @@ bool ReadState(RecordReader& record, StreamState& state) {
       !record.Read(&tables)) {
     return false;
   }
+  if (version != kVersionWithoutMessage && !ReadKnownMessage(record, state)) return false;
   if (has_crc != 0) state.log.first_message_crc = crc;
   state.log_ended = ended != 0;
   for (uint32_t i = 0; i < tables; ++i) {
@@ -51,6 +63,10 @@ void SaveState(const StreamState& state, ByteBuffer& record) {
   record.AppendLittle(static_cast<uint8_t>(state.log_ended ? 1 : 0));
   state.position.Save(record);
   record.AppendLittle(static_cast<uint32_t>(state.tables.size()));
+  record.AppendLittle(static_cast<uint8_t>(state.known ? 1 : 0));
+  const tplog::KnownMessage known = state.known.value_or(tplog::KnownMessage());
+  record.AppendLittle(known.seq);
+  record.AppendLittle(known.crc);
   for (const auto& [name, table] : state.tables) {
     AppendBytes(AsBytes(name), record);
     record.AppendLittle(table.rows_of_log);
@@ -63,12 +79,12 @@ absl::StatusOr<StreamState> LoadState(std::span<const std::byte> record) {
   RecordReader reader(record);
   uint8_t version = 0;
   if (!reader.Read(&version)) return DataLoss("a position of 0 bytes");
-  if (version != kStateVersion) {
-    return DataLoss("a position of version {}, this program reads version {}", version,
+  if (version != kStateVersion && version != kVersionWithoutMessage) {
+    return DataLoss("a position of version {}, this program reads versions up to {}", version,
                     kStateVersion);
   }
   StreamState state;
-  if (!ReadState(reader, state)) {
+  if (!ReadState(reader, version, state)) {
     return DataLoss("a position of {} bytes, which are not a whole one", record.size());
   }
   return state;

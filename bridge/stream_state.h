@@ -5,6 +5,7 @@
 // committed record says where to resume.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/name_map.h"
-#include "wire/position.h"
-#include "wire/subscribed_state.h"
+#include "tplog/log_identity.h"
+#include "tplog/position.h"
 
 namespace tickstack::bridge {
 
@@ -28,15 +29,17 @@ struct StreamState {
 
   std::string writer;  // Identifies the process that wrote it.
   int64_t batch = 0;   // Number of the transaction.
-  wire::LogIdentity log;
+  tplog::LogIdentity log;
+  // A message of the log whose rows are written, to recognise the log by.
+  std::optional<tplog::KnownMessage> known;
   // True if all rows of the log are written, so the position is the beginning of the next log.
   bool log_ended = false;
-  wire::Position position;
+  tplog::Position position;
   NameMap<Table> tables;
 };
 
 void SaveState(const StreamState& state, ByteBuffer& record);
-// kDataLoss if the bytes are not what SaveState wrote.
+// kDataLoss if the bytes are not what SaveState, or that of version 1, wrote.
 absl::StatusOr<StreamState> LoadState(std::span<const std::byte> record);
 
 }  // namespace tickstack::bridge

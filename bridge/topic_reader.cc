@@ -8,6 +8,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "bridge/committed_records.h"
+#include "bridge/schema_record.h"
 #include "bridge/topic_writer.h"
 
 namespace tickstack::bridge {
@@ -115,7 +117,7 @@ std::optional<ReadRecord> TopicReader::Take() {
   ReadRecord record = std::move(queue_.front());
   queue_.pop_front();
   const bool was_full = queue_bytes_ >= kReadQueueBytes;
-  queue_bytes_ -= record.message->len;
+  if (record.message != nullptr) queue_bytes_ -= record.message->len;
   if (was_full && queue_bytes_ < kReadQueueBytes) changed_.notify_all();
   return record;
 }
@@ -174,6 +176,8 @@ void TopicReader::Run() {
       read = std::exchange(read_, std::nullopt);
     }
     if (find) {
+      finds_ = *find;
+      others_ns_ = 0;
       std::vector<TopicPartition> found;
       const absl::Status status = FindNow(*find, &found);
       Report(status);
@@ -263,11 +267,73 @@ absl::Status TopicReader::Assign(ReadRequest request) {
   }
   reading_ = std::move(request.partitions);
   next_offsets_ = std::move(request.offsets);
+  deleted_.clear();
   counted_ns_ = 0;
   behind_.store(std::max<int64_t>(1, static_cast<int64_t>(reading_.size())),
                 std::memory_order_relaxed);
   const rd_kafka_resp_err_t code = rd_kafka_assign(consumer_.get(), list.get());
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: assign");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> TopicReader::FindOffset(const TopicPartition& partition, int64_t time_ms) {
+  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> list(
+      rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition)
+      ->offset = time_ms;
+  TS_RETURN_IF_ERROR(kafka::FindOffsets(consumer_.get(), list.get(), kReadCallMs));
+  return list->elems[0].offset;
+}
+
+// Continues with the oldest records of partitions whose next record was deleted. Adds an error for
+// one that has no later records.
+absl::Status TopicReader::ReadOldest(std::vector<ReadRecord>* records) {
+  std::vector<int64_t> offsets = next_offsets_;
+  for (const size_t partition : deleted_) {
+    TS_ASSIGN_OR_RETURN(const int64_t low,
+                        FindOffset(reading_[partition], kafka::kTimeOfBeginning));
+    TS_ASSIGN_OR_RETURN(const int64_t high, FindOffset(reading_[partition], kafka::kTimeOfEnd));
+    const int64_t wanted = std::exchange(offsets[partition], low);
+    if (wanted < low && low < high) continue;
+    absl::Status why = DataLoss("the partition ends at {}: its topic was created again", high);
+    if (wanted < low) why = DataLoss("gap: records before offset {} were deleted unread", low);
+    records->push_back(
+        {.partition = partition, .offset = wanted, .headers = std::move(why), .message = nullptr});
+  }
+  deleted_.clear();
+  return Assign({reading_, std::move(offsets)});
+}
+
+// Searches the topic of schemas for tables that nobody has asked for.
+absl::Status TopicReader::FindOthers() {
+  others_ns_ = MonotonicNs();
+  TS_ASSIGN_OR_RETURN(
+      CommittedRecords records,
+      CommittedRecords::Open(options_, TopicOf(finds_.prefix, kSchemasTable), group_));
+  std::vector<std::string> others;
+  const std::string begin = TopicOf(finds_.prefix, "");
+  constexpr std::string_view kEnd = "-value";
+  const auto stopping = [this] {
+    const std::lock_guard lock(mutex_);
+    return stop_ || find_ || read_;
+  };
+  TS_RETURN_IF_ERROR(
+      records.Read(records.begin(), stopping, [&](const rd_kafka_message_t& message) {
+        std::string_view subject =
+            SubjectOf({static_cast<const char*>(message.key), message.key_len});
+        if (!subject.starts_with(begin) || !subject.ends_with(kEnd)) return absl::OkStatus();
+        subject.remove_suffix(kEnd.size());
+        const std::string table(subject.substr(begin.size()));
+        const auto has = [&table](const auto& all) {
+          return std::ranges::find(all, table) != all.end();
+        };
+        if (!has(finds_.tables) && !has(others)) others.push_back(table);
+        return absl::OkStatus();
+      }));
+  std::ranges::sort(others);
+  if (others == others_) return absl::OkStatus();
+  others_ = others;
+  Post([this, others = std::move(others)] { events_.others(others); });
   return absl::OkStatus();
 }
 
@@ -299,7 +365,8 @@ void TopicReader::Poll() {
       headers = RecordHeaders::Of(message.get());
     } else if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
                message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      headers = DataLoss("{}", Message(kafka::KafkaError(message->err, "records were deleted")));
+      deleted_.insert(partition);
+      continue;
     } else {
       Report(kafka::KafkaError(message->err, "kafka: read"));
       continue;
@@ -310,6 +377,9 @@ void TopicReader::Poll() {
                        .offset = message->offset,
                        .headers = std::move(headers),
                        .message = std::move(message)});
+  }
+  if (!deleted_.empty()) {
+    if (const absl::Status read = ReadOldest(&records); !read.ok()) Report(read);
   }
   if (records.empty()) return CountBehind();
   Report(absl::OkStatus());
@@ -327,6 +397,10 @@ void TopicReader::Poll() {
 void TopicReader::CountBehind() {
   if (MonotonicNs() - counted_ns_ < kNsPerSecond) return;
   counted_ns_ = MonotonicNs();
+  // Without the right to read the topic, or without the topic, nothing is known of others.
+  if (events_.others != nullptr && MonotonicNs() - others_ns_ >= kOthersNs) {
+    FindOthers().IgnoreError();
+  }
   if (!problem().ok()) {
     // Nothing else says that a broker without new records is back.
     const rd_kafka_metadata_t* raw = nullptr;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/time.h"
 #include "bridge/record_headers.h"
 #include "kafka/kafka_client.h"
 #include "wire/event_loop.h"
@@ -47,12 +49,13 @@ struct TopicPartition {
   int64_t start = 0;  // Offset that ReadStart gives.
 };
 
-// A record, or an error of its partition.
+// A record, or an error of its partition. If Kafka has deleted the record to read, the next one is
+// the oldest that it has.
 struct ReadRecord {
   size_t partition = 0;  // Index in the list that Read was given.
   int64_t offset = 0;
   absl::StatusOr<RecordHeaders> headers;
-  kafka::KafkaOwned<rd_kafka_message_t> message;
+  kafka::KafkaOwned<rd_kafka_message_t> message;  // nullptr: there is only an error.
 
   std::span<const std::byte> payload() const {
     return {static_cast<const std::byte*>(message->payload), message->len};
@@ -66,7 +69,12 @@ class TopicReader {
     std::function<void(std::vector<TopicPartition>, std::string)> found;
     std::function<void()> records;            // There are records.
     std::function<void(absl::Status)> ended;  // Nothing can be read: a setting is wrong.
+    // The tables of the prefix, by its topic of schemas, that are not among those to find. Called
+    // when they have changed, at most every kOthersNs. Null: nobody is told.
+    std::function<void(std::vector<std::string>)> others = {};
   };
+
+  static constexpr int64_t kOthersNs = 30 * kNsPerSecond;
 
   TopicReader(wire::EventLoop& loop, kafka::KafkaOptions options, std::string group, Events events);
   ~TopicReader();
@@ -99,6 +107,9 @@ class TopicReader {
   absl::Status FindNow(const FindRequest& request, std::vector<TopicPartition>* found);
   absl::Status FindStarts(const ReadStart& start, std::vector<TopicPartition>* found);
   absl::Status Assign(ReadRequest request);
+  absl::Status ReadOldest(std::vector<ReadRecord>* records);
+  absl::StatusOr<int64_t> FindOffset(const TopicPartition& partition, int64_t time_ms);
+  absl::Status FindOthers();
   void Poll();
   void CountBehind();
   void Report(const absl::Status& problem);
@@ -124,8 +135,12 @@ class TopicReader {
   kafka::KafkaOwned<rd_kafka_t> consumer_;
   std::vector<TopicPartition> reading_;
   std::vector<int64_t> next_offsets_;  // Of reading_: behind the last record, or the last end.
+  std::set<size_t> deleted_;           // Of reading_: Kafka does not have the next record any more.
   int64_t counted_ns_ = 0;
-  std::thread thread_;  // Last.
+  FindRequest finds_;  // The last one.
+  std::vector<std::string> others_;
+  int64_t others_ns_ = 0;  // MonotonicNs of the last search for them.
+  std::thread thread_;     // Last.
 };
 
 }  // namespace tickstack::bridge

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/logging.h"
@@ -132,7 +133,7 @@ void TopicWriter::Run() {
       if (stop_) break;
       batch = &queue_.front();  // A deque's elements stay where they are.
     }
-    const absl::Status written = Write(*batch);
+    const absl::Status written = WriteNext(*batch);
     Report(written);
     if (!written.ok()) {
       if (stopping()) break;
@@ -158,6 +159,14 @@ void TopicWriter::Run() {
   DropProducers();
 }
 
+// Writes a batch, and the schemas before the first one: an instance whose rows are refused, because
+// they are another stack's, writes nothing.
+absl::Status TopicWriter::WriteNext(const OutgoingBatch& batch) {
+  if (!has_schemas_) TS_RETURN_IF_ERROR(PublishSchemas());
+  has_schemas_ = true;
+  return Write(batch);
+}
+
 void TopicWriter::DropProducers() {
   for (kafka::KafkaOwned<rd_kafka_t>& producer : producers_) producer = nullptr;
 }
@@ -178,8 +187,39 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
     if (error != nullptr) return kafka::KafkaError(error.get(), "kafka: init_transactions");
   }
   TS_RETURN_IF_ERROR(FindTopics(opened));
-  TS_RETURN_IF_ERROR(PublishSchemas());
   TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
+  return opened->last ? absl::OkStatus() : CheckTopicsHaveNoRows(*opened);
+}
+
+// kDataLoss if a topic has rows, or had some: without the position after them, they would be
+// written again. Records of transactions that were aborted, and of other programs, are no rows.
+absl::Status TopicWriter::CheckTopicsHaveNoRows(const OpenedTopics& opened) {
+  const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> ends(
+      rd_kafka_topic_partition_list_new(1));
+  for (const auto& [table, partitions] : opened.partitions) {
+    const std::string topic = TopicOf(options_.prefix, table);
+    for (int32_t partition = 0; partition < partitions; ++partition) {
+      rd_kafka_topic_partition_list_add(ends.get(), topic.c_str(), partition)->offset =
+          kafka::kTimeOfEnd;
+    }
+  }
+  TS_RETURN_IF_ERROR(kafka::FindOffsets(producer(), ends.get(), kMetadataMs));
+  for (const auto& end : std::span(ends->elems, static_cast<size_t>(ends->cnt))) {
+    if (end.offset <= 0) continue;
+    TS_ASSIGN_OR_RETURN(
+        CommittedRecords records,
+        CommittedRecords::Open(options_.kafka, end.topic, options_.prefix, end.partition));
+    absl::Status lost = DataLoss(
+        "topic {} has rows, and {} has no position after them: restore it, or choose "
+        "another prefix, or delete all topics of this one to send the day again",
+        end.topic, TopicOf(options_.prefix, kPositionsTable));
+    if (records.begin() > 0) return lost;
+    TS_RETURN_IF_ERROR(records.Read(
+        0, [this] { return stopping(); },
+        [&lost](const rd_kafka_message_t& message) {
+          return RecordHeaders::Of(&message).ok() ? lost : absl::OkStatus();
+        }));
+  }
   return absl::OkStatus();
 }
 

@@ -2,9 +2,10 @@
 
 // Writes batches to Kafka from a thread of its own, one transaction a batch.
 //
-//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> schemas
-//           -> last position
-//   batch:  begin -> a record per partition of a table -> the position -> commit
+//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> last position;
+//           without one, the topics must have no rows
+//   batch:  before the first one, schemas; begin -> a record per partition of a table
+//           -> the position -> commit
 //
 // Two producers take turns, with the transactional ids PREFIX-0 and PREFIX-1. A transaction begins
 // when the one before is committed, so the order is that of the batches. The broker completes a
@@ -18,11 +19,9 @@
 // Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
 
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,7 +30,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/name_map.h"
+#include "bridge/batch_writer.h"
 #include "bridge/exporter.h"
 #include "bridge/payload.h"
 #include "bridge/schema_record.h"
@@ -60,42 +59,18 @@ struct TopicWriterOptions {
   std::string instance;
 };
 
-// The topics of an open writer, and the last position.
-struct OpenedTopics {
-  std::optional<StreamState> last;  // nullopt: nothing was written under the prefix.
-  NameMap<int32_t> partitions;      // By table.
-};
-
-struct TopicWriterCounters {
-  std::atomic<uint64_t> transactions{0};
-  std::atomic<uint64_t> aborts{0};
-  std::atomic<uint64_t> rows{0};     // Committed.
-  std::atomic<uint64_t> records{0};  // Committed.
-  std::atomic<uint64_t> bytes{0};    // Committed payloads.
-  std::atomic<uint64_t> errors{0};   // Failed calls.
-  std::atomic<int64_t> delay_ns{0};  // From the first row of the last batch until it was committed.
-  std::atomic<int64_t> delay_max_ns{0};
-};
-
-class TopicWriter {
+class TopicWriter final : public BatchWriter {
  public:
-  struct Events {
-    std::function<void(OpenedTopics)> opened;
-    std::function<void()> committed;          // A batch is committed: there may be room.
-    std::function<void(absl::Status)> ended;  // The writer writes no more.
-  };
-
   // Opens in the background, and retries while Kafka does not answer. `counters` must outlive the
   // writer.
   TopicWriter(wire::EventLoop& loop, TopicWriterOptions options, std::vector<Schema> tables,
               TopicWriterCounters* counters, Events events);
-  ~TopicWriter();  // Waits for the current call to Kafka: at most a few seconds.
+  ~TopicWriter() override;  // Waits for the current call to Kafka: at most a few seconds.
 
-  void Put(OutgoingBatch batch);
-  size_t queued() const;     // Batches that are not committed.
-  int64_t since_ns() const;  // MonotonicNs: when the first row of the oldest one arrived; 0: none.
-  // Why it makes no progress at the moment; OK if it does. Any thread.
-  absl::Status problem() const;
+  void Put(OutgoingBatch batch) override;
+  size_t queued() const override;
+  int64_t since_ns() const override;
+  absl::Status problem() const override;
   int64_t problem_since_ns() const;
 
  private:
@@ -105,6 +80,8 @@ class TopicWriter {
   absl::Status FindTopics(OpenedTopics* opened);
   absl::Status CreateTopics(const std::vector<std::string>& topics);
   absl::StatusOr<std::optional<StreamState>> ReadPosition();
+  absl::Status CheckTopicsHaveNoRows(const OpenedTopics& opened);
+  absl::Status WriteNext(const OutgoingBatch& batch);
   absl::Status PublishSchemas();
   absl::StatusOr<std::vector<SchemaRecord>> FindMissingSchemas();
   absl::Status WriteSchemas(const std::vector<SchemaRecord>& schemas);
@@ -136,7 +113,8 @@ class TopicWriter {
   // The thread's.
   std::array<kafka::KafkaOwned<rd_kafka_t>, 2> producers_;
   size_t turn_ = 0;
-  std::thread thread_;  // Last.
+  bool has_schemas_ = false;  // The schemas are known to be in their topic.
+  std::thread thread_;        // Last.
 };
 
 }  // namespace tickstack::bridge

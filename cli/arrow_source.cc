@@ -7,21 +7,21 @@
 #include "base/time.h"
 #include "cli/import_field.h"
 #include "cli/record_source.h"
-#include "disk/arrow_reader.h"
+#include "interchange/arrow_reader.h"
 #include "table/types.h"
 
 namespace tickstack::cli {
 namespace {
 
-using disk::arrow::Content;
-using disk::arrow::StreamColumn;
+using interchange::arrow::Content;
+using interchange::arrow::StreamColumn;
 
 constexpr int64_t kMsNs = 1'000'000;
 constexpr int64_t kFloatWholeMax = int64_t{1} << 53;  // Below it, floats hold each whole number.
 
 class ArrowSource final : public RecordSource {
  public:
-  ArrowSource(disk::ArrowReader reader, std::string path, const ImportMapping& mapping)
+  ArrowSource(interchange::ArrowReader reader, std::string path, const ImportMapping& mapping)
       : reader_(std::move(reader)), path_(std::move(path)), mapping_(mapping) {}
 
   absl::StatusOr<size_t> PlaceOf(const std::string& from) const override;
@@ -37,7 +37,7 @@ class ArrowSource final : public RecordSource {
   absl::Status AppendTime(const MappedColumn& column, const StreamColumn& from, int64_t value,
                           ByteBuffer& out) const;
 
-  disk::ArrowReader reader_;
+  interchange::ArrowReader reader_;
   const std::string path_;
   const ImportMapping& mapping_;
   bool has_batch_ = false;
@@ -151,7 +151,7 @@ absl::Status ArrowSource::AppendTime(const MappedColumn& column, const StreamCol
 
 absl::Status ArrowSource::Append(const MappedColumn& column, size_t place, ByteBuffer& out) const {
   const StreamColumn& from = reader_.columns()[place];
-  const disk::arrow::ColumnValues& values = reader_.values(place);
+  const interchange::arrow::ColumnValues& values = reader_.values(place);
   if (values.IsNull(row_)) return AppendField(column, "", true, out);
   switch (from.content) {
     case Content::kNulls:
@@ -181,7 +181,7 @@ absl::Status ArrowSource::Append(const MappedColumn& column, size_t place, ByteB
 
 absl::StatusOr<std::unique_ptr<RecordSource>> OpenArrow(const std::string& path,
                                                         const ImportMapping& mapping) {
-  TS_ASSIGN_OR_RETURN(disk::ArrowReader reader, disk::ArrowReader::Open(path));
+  TS_ASSIGN_OR_RETURN(interchange::ArrowReader reader, interchange::ArrowReader::Open(path));
   return std::make_unique<ArrowSource>(std::move(reader), path, mapping);
 }
 

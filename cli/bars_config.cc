@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "query/language/schema_names.h"
 
 namespace tickstack::cli {
 
@@ -68,6 +69,9 @@ absl::Status AddBarTable(const ConfigTable& at, const BarSpec& spec,
     // The name is checked like those in [tables].
     absl::StatusOr<Schema> checked = ParseSchema(spec.name, FormatSchema(*schema));
     if (!checked.ok()) return at.ErrorAt("name", Message(checked.status()));
+    if (const absl::Status named = query::CheckSchemaNames(*checked); !named.ok()) {
+      return at.ErrorAt("name", Message(named));
+    }
     schemas.push_back(*std::move(checked));
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 #include "cli/check_command.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,18 +9,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/human_text.h"
+#include "base/logging.h"
 #include "base/machine.h"
 #include "base/status.h"
+#include "cli/schema_conflicts.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
+#include "cli/tier_probe.h"
 #include "security/users_file.h"
-#include "tickerplant/etcd_client.h"
+#include "tickerplant/cluster/etcd_client.h"
 #include "wire/listen_on.h"
 #include "wire/listener_options.h"
 #include "wire/tls_context.h"
@@ -53,6 +58,7 @@ struct Folder {
 struct TierUse {
   std::string rdb;
   mem::TierOptions options;
+  TierProbe probe;
 };
 
 // Bytes that kCheckedRows rows of a table take.
@@ -164,6 +170,34 @@ void AddSecurityProblems(StackConfig& config, std::vector<std::string>& problems
   if (certificate != nullptr) add("tls", wire::TlsServerContext::Load(*certificate).status());
 }
 
+// Adds file systems that have space for each tier in them, but not for all of them.
+void AddSpaceProblems(CheckReport& report) {
+  struct Together {
+    std::vector<std::string> tiers;
+    std::string path;
+    size_t wanted = 0;
+    size_t free_bytes = 0;
+    bool fits = true;  // Each of them alone.
+  };
+  std::map<dev_t, Together> by_device;
+  for (const TierUse& tier : report.tiers) {
+    struct stat found{};
+    if (!tier.probe.free_bytes || ::stat(tier.options.path.c_str(), &found) != 0) continue;
+    Together& together = by_device[found.st_dev];
+    together.tiers.push_back(fmt::format("{} of rdb {}", tier.options.name, tier.rdb));
+    together.path = tier.options.path;
+    together.wanted += tier.options.capacity_bytes;
+    together.free_bytes = std::max(together.free_bytes, *tier.probe.free_bytes);
+    together.fits = together.fits && tier.probe.status.ok();
+  }
+  for (const auto& [device, together] : by_device) {
+    if (!together.fits || together.wanted <= together.free_bytes) continue;
+    report.problems.push_back(fmt::format("tiers {}: together {} bytes, {} has {} free",
+                                          fmt::join(together.tiers, ", "), together.wanted,
+                                          together.path, together.free_bytes));
+  }
+}
+
 void AddProblems(StackConfig& config, CheckReport& report) {
   for (const Listening& process : report.processes) {
     if (!process.possible.ok()) {
@@ -175,10 +209,26 @@ void AddProblems(StackConfig& config, CheckReport& report) {
       report.problems.push_back(fmt::format("{}: {}", folder.what, Message(folder.usable)));
     }
   }
+  for (const rdb::RdbMainOptions& rdb : config.rdbs) {
+    for (const std::string& conflict : SchemaConflictsOf(config, rdb)) {
+      report.problems.push_back(fmt::format("database of {}: {}", rdb.name, conflict));
+    }
+  }
+  // A stack that runs already has its tiers, whose space is no longer free.
+  const bool may_run = std::ranges::any_of(
+      report.processes, [](const Listening& each) { return !each.taken.empty(); });
+  for (const TierUse& tier : report.tiers) {
+    const absl::Status& status = tier.probe.status;
+    if (status.ok() || (may_run && absl::IsResourceExhausted(status))) continue;
+    report.problems.push_back(fmt::format("rdb {}: {}", tier.rdb, Message(status)));
+  }
+  if (!may_run) AddSpaceProblems(report);
   AddSecurityProblems(config, report.problems);
 }
 
 absl::StatusOr<CheckReport> LookAt(StackConfig& config) {
+  // A tier that is opened to try it logs what concerns a stack that runs.
+  InitLogging("tickstack", LogLevel::kError);
   CheckReport report;
   report.processes = LookAtPorts(config);
   report.folders.push_back(LookAtFolder("data", config.data));
@@ -187,7 +237,8 @@ absl::StatusOr<CheckReport> LookAt(StackConfig& config) {
       report.folders.push_back(LookAtFolder("database of " + rdb.name, rdb.end_of_day->database));
     }
     for (const rdb::TierConfig& tier : rdb.tiers) {
-      if (rdb.placement.Uses(tier.options.name)) report.tiers.push_back({rdb.name, tier.options});
+      if (!rdb.placement.Uses(tier.options.name)) continue;
+      report.tiers.push_back({rdb.name, tier.options, ProbeTier(rdb.name, tier.options)});
     }
   }
   for (const Schema& schema : config.schemas) {
@@ -204,6 +255,7 @@ using Json = nlohmann::ordered_json;
 
 Json JsonOf(const CheckReport& report) {
   Json json = {{"valid", true},
+               {"would_start", report.problems.empty()},
                {"processes", Json::array()},
                {"folders", Json::array()},
                {"tiers", Json::array()},
@@ -259,7 +311,9 @@ std::string TierText(const TierUse& use) {
 }
 
 std::string TextOf(const CheckReport& report, const std::string& config) {
-  std::string text = fmt::format("{}: no errors\n\nprocesses\n", config);
+  const std::string_view verdict =
+      report.problems.empty() ? "no errors" : "its stack would not start here";
+  std::string text = fmt::format("{}: {}\n\nprocesses\n", config, verdict);
   for (const Listening& each : report.processes) {
     text += fmt::format("  {:<14} {}\n", each.name, AddressText(each));
   }

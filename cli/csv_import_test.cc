@@ -12,8 +12,8 @@
 #include "cli/import_field.h"
 #include "cli/import_mapping.h"
 #include "cli/import_rows.h"
-#include "disk/arrow_message.h"
 #include "disk/partition_testing.h"
+#include "interchange/arrow_message.h"
 #include "table/batch_testing.h"
 
 namespace tickstack::cli {
@@ -137,10 +137,15 @@ TEST(ImportMappingTest, AWrongKeyIsNamed) {
            {"name = 'a'\ntype = 'j'\nunit = 'ms'\n", "only timestamps have a unit"},
            {"name = 'a'\ntype = 'p'\nunit = 'm'\n", "unit: expected"},
            {"name = 'a'\ntype = 'p'\nunit = 'ms'\nformat = '%d'\n", "a format or a unit"},
+           {"name = 'count'\ntype = 'j'\n", "column count: this is a word of q"},
            {"name = 'date'\ntype = 'd'\n", "a partition gives its rows the column date"}}) {
     EXPECT_THAT(MappingError("table = 't'\ndate = '2020.03.09'\n[[column]]\n" + line),
                 HasSubstr(error));
   }
+  EXPECT_THAT(MappingError("table = 'upper'\ndate = '2020.03.09'\n[[column]]\nname = 'a'\n"),
+              HasSubstr("table upper: this is a word of q"));
+  EXPECT_THAT(MappingError("table = 'month'\ndate = '2020.03.09'\n[[column]]\nname = 'a'\n"),
+              HasSubstr("table month: queries of a partitioned database"));
 }
 
 // ---- Files
@@ -236,15 +241,15 @@ TEST_F(ImportRowsTest, WithoutAHeaderColumnsHaveNumbers) {
 
 // Returns a stream in Arrow's format with one column `a` of one row.
 template <typename T>
-std::string ArrowOf(disk::arrow::TypeCode type, T value) {
-  using namespace disk::arrow;
+std::string ArrowOf(interchange::arrow::TypeCode type, T value) {
+  using namespace interchange::arrow;
   const Field field{.name = "a", .type = type, .bits = 8 * sizeof(T)};
   const ColumnBuffers buffers{0, {"", {reinterpret_cast<const char*>(&value), sizeof value}}};
   return SchemaMessage({&field, 1}) + BatchMessage(1, {&buffers, 1}) + std::string(kEndOfStream);
 }
 
 TEST_F(ImportRowsTest, AnArrowValueThatDoesNotFitIsNamed) {
-  using disk::arrow::TypeCode;
+  using interchange::arrow::TypeCode;
   constexpr int64_t kWholeMax = int64_t{1} << 53;
   Map("table = 't'\ndate = '2020.03.09'\n[[column]]\nname = 'a'\ntype = 'f'\n");
   EXPECT_EQ(Add(ArrowOf(TypeCode::kInt, -kWholeMax)), "");

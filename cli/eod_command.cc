@@ -11,8 +11,10 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/exit_codes.h"
 #include "cli/shard_config.h"
 #include "cli/tls_config.h"
+#include "disk/left_out_table.h"
 #include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
 #include "wire/client.h"
@@ -25,7 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kExitWrongUsage = 2;
 constexpr auto kAskTimeout = 10s;
 constexpr auto kPause = 100ms;  // Interval of polls of the rdb.
 
@@ -129,16 +130,17 @@ struct Day {
 };
 
 absl::StatusOr<Day> FindDay(const EodOptions& options, const StackConfig& config) {
+  std::string rdb = options.rdb;
+  std::string of_rdb = "127.0.0.1:5010";  // The tickerplant that the rdb subscribes to.
+  for (const rdb::RdbMainOptions& each : config.rdbs) {
+    const std::string address = wire::AddressOf(each.listener).ToString();
+    if (rdb.empty() && each.end_of_day) rdb = address;
+    if (rdb == address) of_rdb = each.tickerplant;
+  }
   const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
                                   : config.tickerplant
                                       ? wire::AddressOf(config.tickerplant->listener).ToString()
-                                      : "127.0.0.1:5010";
-  std::string rdb = options.rdb;
-  for (const rdb::RdbMainOptions& each : config.rdbs) {
-    if (rdb.empty() && each.end_of_day) {
-      rdb = wire::AddressOf(each.listener).ToString();
-    }
-  }
+                                      : of_rdb;
   if (rdb.empty() && options.config.empty()) {
     return InvalidArgument(
         "whose day? Expected --config STACK.toml, or --rdb HOST:PORT of an rdb that writes days");
@@ -170,7 +172,9 @@ absl::Status EndEach(std::vector<Day>& days) {
       day.before.done = 0;  // The rdb's newest finished day says whether it is written.
       continue;
     }
-    const absl::StatusOr<Value> ended = Ask(day.tickerplant, ".u.endofday[]");
+    // Names the day, so that no other one ends if this one has ended meanwhile.
+    const absl::StatusOr<Value> ended =
+        Ask(day.tickerplant, fmt::format(".u.endofday[{}]", FormatDate(day.date)));
     if (!ended.ok()) error.Update(Annotate(ended.status(), day.tickerplant));
   }
   return error;
@@ -250,14 +254,25 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   writer.compression = how.compression;
   writer.workers = &workers;
   writer.memory_bytes = how.memory_bytes;
-  TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
-                      disk::WritePartition(writer, date, day->Tables()));
-  rdb::WarnOfOtherDates(date, written);
-  for (const auto& table : written.tables) {
-    std::printf("%s/%s %llu rows\n", written.path.c_str(), table.table.c_str(),
+  std::vector<Snapshot> tables = day->Tables();
+  writer.left_out = day->left_out();
+  rdb::LeaveOutUnwritable(how.database, date, tables, writer.left_out);
+  absl::StatusOr<disk::WrittenPartition> written = disk::WritePartition(writer, date, tables);
+  if (absl::IsFailedPrecondition(written.status())) {
+    TS_ASSIGN_OR_RETURN(const std::string partition, disk::FindPartition(how.database, date));
+    if (partition.empty()) return written.status();
+    TS_ASSIGN_OR_RETURN(const std::vector<Snapshot> missing, rdb::TablesToAdd(partition, tables));
+    if (missing.empty()) return written.status();
+    written = disk::AddTables(writer, date, missing);
+  }
+  TS_RETURN_IF_ERROR(written.status());
+  rdb::WarnOfChanges(date, *written);
+  for (const auto& table : written->tables) {
+    std::printf("%s/%s %llu rows\n", written->path.c_str(), table.table.c_str(),
                 static_cast<unsigned long long>(table.rows));
   }
-  return absl::OkStatus();
+  const std::string lacks = rdb::TextOf(writer.left_out);
+  return lacks.empty() ? absl::OkStatus() : FailedPrecondition("{}", lacks);
 }
 
 absl::Status WritePastDays(const EodOptions& options, const StackConfig& config, int32_t date) {

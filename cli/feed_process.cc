@@ -67,6 +67,7 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
           "Address of a shard's tickerplant as NAME=HOST:PORT; may be repeated")
       ->allow_extra_args(false);
   AddDateFlag(command, config, "lean: day to publish, such as 2013.10.07");
+  AddDataFlag(command, config);
   std::function<void()> set_source = AddSourceFlags(command, options.source);
   command
       .add_option("--batch-ms", options.batch_ms,
@@ -106,6 +107,7 @@ void AddChildFlags(const StackConfig& config, const FeedOptions& options, Flags&
                                                       shards.tickerplants[i])});
   }
   if (options.start) flags.emplace_back("--start");
+  flags.insert(flags.end(), {"--data", config.data});
   if (config.date) flags.insert(flags.end(), {"--date", *config.date});
 }
 
@@ -118,7 +120,13 @@ void SetDateOfSource(int32_t day, FeedOptions& options) {
 const ProcessHooks<FeedOptions> kFeedHooks = {
     .read = ReadFeed,
     .add_flags = AddFeedFlags,
-    .run = [](const StackConfig&, FeedOptions& options) { return feed::RunFeed(options); },
+    .run =
+        [](const StackConfig& config, FeedOptions& options) {
+          for (const auto& source : options.source.all()) {
+            source->folder = fmt::format("{}/feed/{}", config.data, options.name);
+          }
+          return feed::RunFeed(options);
+        },
     .resolve =
         [](const AddressOf& address_of, FeedOptions& options) {
           options.tickerplant = address_of(options.tickerplant);

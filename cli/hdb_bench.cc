@@ -11,12 +11,12 @@
 #include "base/human_text.h"
 #include "base/machine.h"
 #include "base/status.h"
-#include "hdb/storage_bench/storage_bench.h"
+#include "measure/storage_bench/storage_bench.h"
 
 namespace tickstack::cli {
 namespace {
 
-namespace bench = hdb::storage_bench;
+namespace bench = measure::storage_bench;
 constexpr int kBenchWrongUsage = 2;
 
 // Prints to stderr, also if that is closed: an exception would keep files from being removed.

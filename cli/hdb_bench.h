@@ -1,7 +1,7 @@
 #pragma once
 
 // `tickstack hdb bench DIR`: measures a directory's storage with the tests of nano, KX's benchmark
-// (hdb/storage_bench/storage_bench.h), and prints the results in nano's columns.
+// (measure/storage_bench/storage_bench.h), and prints the results in nano's columns.
 
 #include <cstddef>
 #include <string>

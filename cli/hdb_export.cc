@@ -15,17 +15,17 @@
 #include "base/worker_pool.h"
 #include "cli/hdb_archive.h"
 #include "disk/database.h"
-#include "disk/partition_export.h"
+#include "interchange/partition_export.h"
 
 namespace tickstack::cli {
 namespace {
 
-void PrintExported(const disk::ExportedFile& file) {
+void PrintExported(const interchange::ExportedFile& file) {
   fmt::print(stderr, "{} rows={} source_bytes={} bytes={} ms={}\n", Printable(file.path), file.rows,
              file.source_bytes, file.bytes, file.ns / 1'000'000);
 }
 
-absl::StatusOr<disk::ExportReport> Export(const HdbExportOptions& options) {
+absl::StatusOr<interchange::ExportReport> Export(const HdbExportOptions& options) {
   s3::ArchiveAccess archive;  // Destroyed after all columns are closed.
   TS_ASSIGN_OR_RETURN(const s3::ArchiveSettings settings, ArchiveSettingsOf(options.config));
   TS_RETURN_IF_ERROR(archive.Begin(settings));
@@ -36,7 +36,7 @@ absl::StatusOr<disk::ExportReport> Export(const HdbExportOptions& options) {
   WorkerPool workers(threads - 1);  // The main thread is one of them.
   std::string destination = options.destination;
   while (destination.size() > 1 && destination.ends_with('/')) destination.pop_back();
-  return disk::ExportPartitions(
+  return interchange::ExportPartitions(
       *database,
       {.destination = destination,
        .tables = options.tables,
@@ -45,17 +45,18 @@ absl::StatusOr<disk::ExportReport> Export(const HdbExportOptions& options) {
        .to = options.to,
        .rows_per_group = options.row_group,
        .zstd_level = options.zstd,
-       .dialect = options.spark ? disk::parquet::Dialect::kSpark : disk::parquet::Dialect::kExact,
+       .dialect = options.spark ? interchange::parquet::Dialect::kSpark
+                                : interchange::parquet::Dialect::kExact,
        .force = options.force,
        .workers = &workers,
        .on_file = PrintExported},
       disk::Storage());
 }
 
-void PrintExportTotals(const HdbExportOptions& options, const disk::ExportReport& report,
+void PrintExportTotals(const HdbExportOptions& options, const interchange::ExportReport& report,
                        int64_t ns) {
-  disk::ExportedFile total;
-  for (const disk::ExportedFile& file : report.written) {
+  interchange::ExportedFile total;
+  for (const interchange::ExportedFile& file : report.written) {
     total.rows += file.rows;
     total.source_bytes += file.source_bytes;
     total.bytes += file.bytes;
@@ -118,7 +119,7 @@ void AddHdbExportOptions(CLI::App& command, HdbExportOptions& options) {
 
 int RunHdbExport(const HdbExportOptions& options) {
   const int64_t begin_ns = MonotonicNs();
-  const absl::StatusOr<disk::ExportReport> report = Export(options);
+  const absl::StatusOr<interchange::ExportReport> report = Export(options);
   if (!report.ok()) {
     fmt::print(stderr, "tickstack hdb export: {}\n", Message(report.status()));
     return 1;

@@ -1,6 +1,7 @@
 #pragma once
 
-// `tickstack hdb export DIR DEST`: writes partitions as Parquet files (disk/partition_export.h).
+// `tickstack hdb export DIR DEST`: writes partitions as Parquet files
+// (interchange/partition_export.h).
 
 #include <cstddef>
 #include <cstdint>

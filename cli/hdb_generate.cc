@@ -15,7 +15,7 @@
 #include "base/worker_pool.h"
 #include "disk/compression.h"
 #include "disk/partition_writer.h"
-#include "feed/sim_source.h"
+#include "feed/sources/sim_source.h"
 #include "mem/tier.h"
 #include "table/schema.h"
 #include "table/table.h"

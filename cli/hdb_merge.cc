@@ -103,6 +103,7 @@ absl::Status ReadLog(const HdbMergeOptions& options, const StackConfig& config, 
   }
   TS_ASSIGN_OR_RETURN(rows.log,
                       rdb::LoggedDay::Replay(options.rows, config.schemas, [] { return false; }));
+  TS_RETURN_IF_ERROR(rows.log->CheckWhole());
   for (const Snapshot& table : rows.log->Tables()) {
     const std::string& name = table.schema().table;
     if (table.rows() == 0 || (!options.table.empty() && name != options.table)) continue;

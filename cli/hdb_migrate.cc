@@ -12,6 +12,7 @@
 #include "base/worker_pool.h"
 #include "cli/hdb_merge.h"
 #include "disk/database.h"
+#include "query/language/schema_names.h"
 #include "table/schema.h"
 
 namespace tickstack::cli {
@@ -24,6 +25,8 @@ absl::StatusOr<disk::ColumnChange> ChangeOf(const HdbMigrateOptions& options) {
   change.kind = options.kind;
   change.column = options.column;
   change.new_name = options.new_name;
+  if (options.kind == Kind::kAdd) TS_RETURN_IF_ERROR(query::CheckColumnName(options.column));
+  if (options.kind == Kind::kRename) TS_RETURN_IF_ERROR(query::CheckColumnName(options.new_name));
   if (options.kind == Kind::kRename || options.kind == Kind::kDrop) return change;
   const absl::StatusOr<Schema> schema = ParseSchema("t", "x " + options.type);
   if (!schema.ok() || schema->columns.size() != 1) {

@@ -21,20 +21,20 @@
 #include "cli/queries_page.h"
 #include "cli/query_output.h"
 #include "disk/database.h"
-#include "hdb/query_suite/history_clients.h"
-#include "hdb/query_suite/history_queries.h"
-#include "hdb/query_suite/history_results.h"
-#include "hdb/query_suite/partition_files.h"
-#include "hdb/storage_bench/scratch_directory.h"
-#include "hdb/storage_bench/signals.h"
 #include "loadtest/process_usage.h"
 #include "loadtest/stack_run.h"
+#include "measure/query_suite/history_clients.h"
+#include "measure/query_suite/history_queries.h"
+#include "measure/query_suite/history_results.h"
+#include "measure/query_suite/partition_files.h"
+#include "measure/storage_bench/scratch_directory.h"
+#include "measure/storage_bench/signals.h"
 
 namespace tickstack::cli {
 namespace {
 
-namespace bench = hdb::storage_bench;
-namespace suite = hdb::query_suite;
+namespace bench = measure::storage_bench;
+namespace suite = measure::query_suite;
 using namespace std::chrono_literals;
 
 constexpr int kQueriesWrongUsage = 2;

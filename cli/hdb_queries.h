@@ -1,7 +1,8 @@
 #pragma once
 
 // `tickstack hdb queries DB`: asks an hdb queries about years of trades and quotes
-// (hdb/query_suite/history_queries.h) as 1, 10 and 100 clients, with an empty page cache and again.
+// (measure/query_suite/history_queries.h) as 1, 10 and 100 clients, with an empty page cache and
+// again.
 
 #include <cstddef>
 #include <cstdint>

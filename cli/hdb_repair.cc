@@ -29,6 +29,9 @@ absl::Status Repair(const HdbRepairOptions& options, int32_t date) {
   InitLogging("repair", config.log_level);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<rdb::LoggedDay> day,
                       rdb::LoggedDay::Replay(options.log, config.schemas, [] { return false; }));
+  for (const disk::LeftOutTable& each : day->left_out()) {
+    if (each.schema.table == options.table) return InvalidArgument("{}", each.why);
+  }
   const std::vector<Snapshot> tables = day->Tables();
   const auto table = std::ranges::find_if(
       tables, [&](const Snapshot& each) { return each.schema().table == options.table; });

@@ -127,8 +127,14 @@ std::optional<int64_t> FormattedNs(std::string_view text, const std::string& for
   return KdbNs(__int128{seconds} * kNsPerSecond + absl::ToInt64Nanoseconds(rest));
 }
 
-// Reads a value of a type of time in the forms of q and ISO 8601.
+// Reads a value of a type of time in the forms of q and ISO 8601. A date begins with its year. For
+// q, 03/09/2020 is 9 March, but a file may mean 3 September. So other orders need a format.
 absl::Status AppendTime(Type type, std::string_view text, ByteBuffer& out) {
+  constexpr size_t kYearDigits = 4;
+  const bool has_date = type == Type::kTimestamp || type == Type::kDate;
+  const std::string_view begin = text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+  const size_t digits = std::min(begin.find_first_not_of("0123456789"), begin.size());
+  if (has_date && digits < kYearDigits) return NoValue(type, text);
   TS_ASSIGN_OR_RETURN(const Value value, query::ReadText(type, text));
   if (FiniteOf(type, value.elements()) != Finite::kFinite) return NoValue(type, text);
   out.Append(value.elements());

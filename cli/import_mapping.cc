@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/status.h"
+#include "query/language/schema_names.h"
 
 namespace tickstack::cli {
 namespace {
@@ -62,6 +63,9 @@ absl::Status ReadColumns(const ConfigTable& root, ImportMapping& mapping) {
     if (column.spec.name == "date") {
       return table.ErrorAt("name", "a partition gives its rows the column date");
     }
+    if (const absl::Status named = query::CheckColumnName(column.spec.name); !named.ok()) {
+      return table.ErrorAt("name", Message(named));
+    }
     mapping.columns.push_back(std::move(column));
   }
   return absl::OkStatus();
@@ -92,6 +96,9 @@ absl::StatusOr<ImportMapping> ReadMapping(const Config& config) {
   TS_RETURN_IF_ERROR(root.Read("table", &mapping.table));
   if (!IsSchemaName(mapping.table)) {
     return root.ErrorAt("table", "expected letters, digits and _, beginning with a letter");
+  }
+  if (const absl::Status named = query::CheckSchemaNames({mapping.table, {}, 0}); !named.ok()) {
+    return root.ErrorAt("table", Message(named));
   }
   TS_RETURN_IF_ERROR(ReadColumns(root, mapping));
   TS_RETURN_IF_ERROR(ReadDay(root, mapping));

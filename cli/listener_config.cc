@@ -9,6 +9,8 @@
 namespace tickstack::cli {
 namespace {
 
+constexpr size_t kConnectionsMax = 1'000'000;
+
 absl::Status ReadOrigins(const ConfigTable& section, wire::ListenerOptions& listener) {
   TS_RETURN_IF_ERROR(section.Read("http_origins", &listener.http_origins));
   for (const std::string& origin : listener.http_origins) {
@@ -27,6 +29,8 @@ absl::Status ReadListener(const ConfigTable& section, wire::ListenerOptions& lis
   TS_RETURN_IF_ERROR(section.Read("port", &listener.port, 0, 65535));
   if (section.Has("http")) TS_RETURN_IF_ERROR(section.Read("http", &listener.http.emplace()));
   TS_RETURN_IF_ERROR(ReadOrigins(section, listener));
+  TS_RETURN_IF_ERROR(
+      section.Read("max_connections", &listener.max_connections, size_t{1}, kConnectionsMax));
   return section.Read("unix_socket", &listener.unix_socket);
 }
 
@@ -34,6 +38,12 @@ void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener) {
   command.add_option("--host", listener.host, "Address to listen on")->capture_default_str();
   command.add_option("--port", listener.port, "TCP port to listen on; 0 lets the kernel choose")
       ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command
+      .add_option("--max-connections", listener.max_connections,
+                  "Connections of all clients; more places are kept for administrators and the "
+                  "stack's own processes")
+      ->check(CLI::Range(size_t{1}, kConnectionsMax))
       ->capture_default_str();
   command.add_flag("--unix-socket", listener.unix_socket,
                    "Also listen on the abstract Unix socket @/tmp/kx.PORT");

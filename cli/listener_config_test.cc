@@ -23,12 +23,13 @@ std::string ErrorOf(const std::string& text) { return std::string(Message(Read(t
 
 TEST(ListenerConfig, ReadsEachKey) {
   const auto listener = Read(
-      "host = 'localhost'\nport = 5011\nunix_socket = true\nhttp = true\n"
+      "host = 'localhost'\nport = 5011\nunix_socket = true\nhttp = true\nmax_connections = 7\n"
       "http_origins = ['https://grafana.example']");
   ASSERT_TRUE(listener.ok()) << listener.status();
   EXPECT_EQ(listener->host, "localhost");
   EXPECT_EQ(listener->port, 5011);
   EXPECT_TRUE(listener->unix_socket);
+  EXPECT_EQ(listener->max_connections, 7u);
   EXPECT_EQ(listener->http, true);
   EXPECT_THAT(listener->http_origins, testing::ElementsAre("https://grafana.example"));
 }
@@ -53,7 +54,8 @@ TEST(ListenerConfig, FlagsOverrideWhatWasRead) {
   ASSERT_TRUE(listener.ok()) << listener.status();
   CLI::App command;
   AddListenerFlags(command, *listener);
-  command.parse("--port 6011 --unix-socket");
+  command.parse("--port 6011 --unix-socket --max-connections 9");
+  EXPECT_EQ(listener->max_connections, 9u);
   EXPECT_EQ(listener->host, "localhost");
   EXPECT_EQ(listener->port, 6011);
   EXPECT_TRUE(listener->unix_socket);

@@ -13,18 +13,19 @@
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "table/format_value.h"
+#include "tplog/message_census.h"
+#include "tplog/tplog_check.h"
+#include "tplog/tplog_reader.h"
+#include "tplog/tplog_repair.h"
 #include "wire/codec.h"
-#include "wire/tplog_check.h"
-#include "wire/tplog_reader.h"
-#include "wire/tplog_repair.h"
 #include "wire/upd.h"
 
 namespace tickstack::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using wire::TableRows;
-using wire::TplogProblem;
+using tplog::TableRows;
+using tplog::TplogProblem;
 
 int Failed(std::string_view command, const absl::Status& status) {
   std::fflush(stdout);
@@ -45,19 +46,19 @@ Json JsonOf(const TableRows& rows) {
   return json;
 }
 
-Json JsonOf(const std::vector<wire::TplogRange>& ranges) {
+Json JsonOf(const std::vector<tplog::TplogRange>& ranges) {
   Json json = Json::array();
-  for (const wire::TplogRange& range : ranges) {
+  for (const tplog::TplogRange& range : ranges) {
     json.push_back({{"offset", range.offset}, {"bytes", range.bytes}});
   }
   return json;
 }
 
-std::map<std::string, TableRows> SortedFeeds(const wire::TplogTotals& totals) {
+std::map<std::string, TableRows> SortedFeeds(const tplog::TplogTotals& totals) {
   return {totals.feed_rows.begin(), totals.feed_rows.end()};
 }
 
-void AddTotals(const wire::TplogTotals& totals, Json& json) {
+void AddTotals(const tplog::TplogTotals& totals, Json& json) {
   json["messages"] = totals.messages;
   json["rows"] = JsonOf(totals.rows);
   Json feeds = Json::object();
@@ -66,7 +67,7 @@ void AddTotals(const wire::TplogTotals& totals, Json& json) {
   json["feed_progress_known"] = totals.feed_progress_known;
 }
 
-void PrintTotals(const std::string& file, const wire::TplogTotals& totals) {
+void PrintTotals(const std::string& file, const tplog::TplogTotals& totals) {
   fmt::print("{}: {} messages, {} bytes\n", file, totals.messages, totals.log_bytes);
   for (const auto& [table, rows] : Sorted(totals.rows)) fmt::print("  {}: {} rows\n", table, rows);
   for (const auto& [feed, tables] : SortedFeeds(totals)) {
@@ -92,13 +93,38 @@ std::string_view NameOf(TplogProblem::Kind kind) {
   return "";
 }
 
+// Finds messages that are odd among those that `log dump` read (tplog/message_census.h).
+class OddFinder {
+ public:
+  void Add(const tplog::TplogMessage& message) {
+    wire::UpdView upd;
+    const bool is_upd = decoder_.Decode(message.body, &upd).ok();
+    census_.Add(is_upd ? &upd : nullptr, message.body, {message.seq, message.offset});
+  }
+  // kDataLoss with what is odd, if anything is.
+  absl::Status Check(const std::string& file) const {
+    std::string text;
+    for (const tplog::MessageCensus::Odd& odd : census_.FindOdd()) {
+      text += fmt::format("{}{} messages have {}; the first one is message {} at byte {}",
+                          text.empty() ? "" : "; ", odd.messages, odd.text, odd.first.seq,
+                          odd.first.offset);
+    }
+    if (text.empty()) return absl::OkStatus();
+    return DataLoss("{}: may be damaged: {}", file, text);
+  }
+
+ private:
+  wire::UpdDecoder decoder_;
+  tplog::MessageCensus census_;
+};
+
 // Formats one message as a line of `log dump`.
 class DumpLine {
  public:
   explicit DumpLine(const LogDumpOptions& options) : options_(options) {}
 
   // Returns false if it is of another table than the requested one.
-  bool Read(const wire::TplogMessage& message) {
+  bool Read(const tplog::TplogMessage& message) {
     message_ = message;
     is_upd_ = decoder_.Decode(message.body, &upd_).ok();
     return options_.table.empty() || (is_upd_ && upd_.table == options_.table);
@@ -144,19 +170,21 @@ class DumpLine {
 
   const LogDumpOptions& options_;
   wire::UpdDecoder decoder_;
-  wire::TplogMessage message_;
+  tplog::TplogMessage message_;
   wire::UpdView upd_;
   bool is_upd_ = false;
 };
 
 absl::Status Dump(const LogDumpOptions& options) {
-  TS_ASSIGN_OR_RETURN(const auto reader, wire::TplogReader::Open(options.file));
+  TS_ASSIGN_OR_RETURN(const auto reader, tplog::TplogReader::Open(options.file));
   TS_RETURN_IF_ERROR(reader->Seek(options.from));
   DumpLine line(options);
+  OddFinder odd;
   if (!options.json) fmt::print("{}", DumpLine::kHead);
   for (uint64_t printed = 0; printed < options.count;) {
-    TS_ASSIGN_OR_RETURN(const std::optional<wire::TplogMessage> message, reader->Next());
+    TS_ASSIGN_OR_RETURN(const std::optional<tplog::TplogMessage> message, reader->Next());
     if (!message.has_value()) break;
+    if (!reader->is_proven()) odd.Add(*message);
     if (!line.Read(*message)) continue;
     const std::string text = options.json ? line.JsonText() : line.Text();
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -166,11 +194,11 @@ absl::Status Dump(const LogDumpOptions& options) {
     fmt::print(stderr, "{}: {} bytes of a torn message or block at the end\n", options.file,
                reader->torn_bytes());
   }
-  return absl::OkStatus();
+  return odd.Check(options.file);
 }
 
-Json JsonOf(const std::string& file, const wire::TplogReport& report) {
-  Json json = {{"file", file}, {"ok", report.problem_count == 0}};
+Json JsonOf(const std::string& file, const tplog::TplogReport& report) {
+  Json json = {{"file", file}, {"ok", report.is_sound()}};
   AddTotals(report.totals, json);
   json["log_bytes"] = report.log_bytes;
   json["torn_bytes"] = report.torn_bytes;
@@ -186,11 +214,17 @@ Json JsonOf(const std::string& file, const wire::TplogReport& report) {
         {{"kind", NameOf(problem.kind)}, {"offset", problem.offset}, {"text", problem.text}});
   }
   json["problems"] = problems;
+  Json odd = Json::array();
+  for (const tplog::TplogOddMessages& each : report.odd) {
+    odd.push_back(
+        {{"messages", each.messages}, {"first_offset", each.first_offset}, {"text", each.text}});
+  }
+  json["odd"] = odd;
   json["damaged"] = JsonOf(report.damaged);
   return json;
 }
 
-void PrintCheck(const std::string& file, const wire::TplogReport& report) {
+void PrintCheck(const std::string& file, const tplog::TplogReport& report) {
   PrintTotals(file, report.totals);
   if (!report.indexed) {
     fmt::print("  no index\n");
@@ -199,10 +233,11 @@ void PrintCheck(const std::string& file, const wire::TplogReport& report) {
                report.messages_indexed);
   }
   if (report.live) fmt::print("  a tickerplant has it open\n");
-  if (report.problem_count == 0) {
+  if (report.is_sound()) {
     fmt::print("  no damage found\n");
     return;
   }
+  for (const tplog::TplogOddMessages& odd : report.odd) fmt::print("odd messages: {}\n", odd.text);
   for (const TplogProblem& problem : report.problems) {
     fmt::print("{}: {}\n", NameOf(problem.kind), problem.text);
   }
@@ -211,7 +246,7 @@ void PrintCheck(const std::string& file, const wire::TplogReport& report) {
   }
 }
 
-Json JsonOf(const std::string& file, const wire::TplogRepairReport& report) {
+Json JsonOf(const std::string& file, const tplog::TplogRepairReport& report) {
   Json json = {{"file", file}, {"problem_count", report.found.problem_count}};
   AddTotals(report.totals, json);
   json["log_bytes"] = report.totals.log_bytes;
@@ -225,9 +260,9 @@ Json JsonOf(const std::string& file, const wire::TplogRepairReport& report) {
   return json;
 }
 
-void PrintRepair(const std::string& file, const wire::TplogRepairReport& report) {
+void PrintRepair(const std::string& file, const tplog::TplogRepairReport& report) {
   PrintTotals(report.repaired_path.empty() ? file : report.repaired_path, report.totals);
-  for (const wire::TplogRange& range : report.left_out) {
+  for (const tplog::TplogRange& range : report.left_out) {
     fmt::print("  not copied: {} bytes from byte {}\n", range.bytes, range.offset);
   }
   if (!report.repaired_path.empty()) fmt::print("  {} is unchanged\n", file);
@@ -241,7 +276,12 @@ void PrintRepair(const std::string& file, const wire::TplogRepairReport& report)
     fmt::print("  indexed: {} messages; the progress of feeds in them is unknown\n",
                report.messages_indexed);
   }
-  if (report.found.problem_count == 0) fmt::print("  no damage found; nothing was changed\n");
+  if (report.repaired_path.empty()) {
+    for (const tplog::TplogOddMessages& odd : report.found.odd) {
+      fmt::print("  left as they are, --skip-damaged copies the others: {}\n", odd.text);
+    }
+  }
+  if (report.found.is_sound()) fmt::print("  no damage found; nothing was changed\n");
 }
 
 }  // namespace
@@ -252,20 +292,20 @@ int RunLogDump(const LogDumpOptions& options) {
 }
 
 int RunLogCheck(const LogCheckOptions& options) {
-  const absl::StatusOr<wire::TplogReport> report = wire::CheckTplog(options.file);
+  const absl::StatusOr<tplog::TplogReport> report = tplog::CheckTplog(options.file);
   if (!report.ok()) return Failed("check", report.status());
   if (options.json) {
     fmt::print("{}\n", Dumped(JsonOf(options.file, *report), 2));
   } else {
     PrintCheck(options.file, *report);
   }
-  return report->problem_count == 0 ? 0 : 1;
+  return report->is_sound() ? 0 : 1;
 }
 
 int RunLogRepair(const LogRepairOptions& options) {
-  wire::TplogRepairOptions repair;
+  tplog::TplogRepairOptions repair;
   repair.skip_damaged = options.skip_damaged;
-  const absl::StatusOr<wire::TplogRepairReport> report = wire::RepairTplog(options.file, repair);
+  const absl::StatusOr<tplog::TplogRepairReport> report = tplog::RepairTplog(options.file, repair);
   if (!report.ok()) {
     const int code = Failed("repair", report.status());
     if (report.status().code() == absl::StatusCode::kDataLoss && !options.skip_damaged) {

@@ -6,14 +6,14 @@
 #include <sstream>
 #include <string>
 
-#include "wire/tplog_for_test.h"
+#include "tplog/tplog_for_test.h"
 
 namespace tickstack::cli {
 namespace {
 
-using wire::BlockOf;
+using tplog::BlockOf;
 
-class LogCommandTest : public wire::TplogTest {
+class LogCommandTest : public tplog::TplogTest {
  protected:
   void WriteSome() {
     const auto writer = OpenWriter();
@@ -111,7 +111,8 @@ TEST_F(LogCommandTest, DumpShowsMessagesThatAreNoUpd) {
   LogDumpOptions options = Dump();
   options.json = options.values = true;
   options.from = 3;
-  EXPECT_EQ(Captured(RunLogDump, options), 0);
+  EXPECT_EQ(Captured(RunLogDump, options), 1);  // No index proves that a tickerplant logged it.
+  EXPECT_NE(err_.find("may be damaged: 1 messages have no upd"), std::string::npos) << err_;
   const auto message = nlohmann::json::parse(out_);
   EXPECT_TRUE(message["table"].is_null());
   EXPECT_EQ(message["values"][0], ".u.end");
@@ -146,6 +147,107 @@ TEST_F(LogCommandTest, CheckFailsAndNamesTheOffset) {
   EXPECT_EQ(report["problems"][0]["kind"], "damaged log");
   EXPECT_EQ(Captured(RunLogCheck, LogCheckOptions{path_ + ".none", false}), 1);
   EXPECT_NE(err_.find(path_ + ".none"), std::string::npos) << err_;
+}
+
+// A log without an index, as plain kdb+ writes it.
+TEST_F(LogCommandTest, NoiseWithoutAnIndexFailsDumpAndCheck) {
+  WriteSome();
+  std::filesystem::remove(index_path_);
+  std::string log = Content(path_);
+  log.replace(92, 4, "\xff\xff\xff\x7f");  // The second message claims many items.
+  Write(path_, log);
+  EXPECT_EQ(Captured(RunLogDump, Dump()), 1);
+  EXPECT_NE(err_.find("message 1 at byte 90 is damaged: whole ones follow from byte"),
+            std::string::npos)
+      << err_;
+  EXPECT_EQ(Check(), 1);
+  EXPECT_EQ(Repair(), 1);
+  EXPECT_EQ(Repair(false, true), 0);
+  EXPECT_NE(out_.find(".repaired: 2 messages"), std::string::npos) << out_;
+}
+
+// Goal: noise that turns several messages into a valid one is found. Method: a list's count, or a
+// vector's, is enlarged so that the messages after it become its items.
+TEST_F(LogCommandTest, DumpAndCheckFindMessagesThatBecameOne) {
+  const auto upd = [](const Value& x) {
+    ByteBuffer body;
+    wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("t"), x}), body);
+    return std::string(AsText(body));
+  };
+  const std::string row = upd(Value::List({Value::Longs({7}), Value::Symbols({"A"})}));
+  const std::string text = upd(Value::String("some text"));
+  const auto enlarged = [](std::string message, size_t at, size_t by) {
+    message[at] = static_cast<char>(static_cast<size_t>(message[at]) + by);
+    return message;
+  };
+  const std::string header("\xff\x01\0\0\0\0\0\0", 8);
+  const auto check = [&](const std::string& messages, bool is_sound) {
+    Write(path_, header + messages);
+    std::filesystem::remove(index_path_);
+    EXPECT_EQ(Captured(RunLogDump, Dump()), is_sound ? 0 : 1) << err_;
+    EXPECT_EQ(Check(), is_sound ? 0 : 1) << out_;
+    if (is_sound) return;
+    EXPECT_NE(out_.find("messages have the beginning of another message in their middle; the first "
+                        "one is message 1 at byte"),
+              std::string::npos)
+        << out_;
+    // The others are copied.
+    EXPECT_EQ(Repair(false, true), 0) << err_;
+    EXPECT_NE(out_.find(".repaired: 2 messages"), std::string::npos) << out_;
+    std::filesystem::remove(path_ + ".repaired");
+  };
+  check(row + row + row + row, true);
+  // Arguments of the call.
+  check(row + enlarged(row, 2, 1) + row + row, false);
+  check(row + enlarged(row, 2, 2) + row + row + row, false);
+  // Chars of its text, up to the end of the next message.
+  check(text + enlarged(text, text.size() - 13, text.size()) + text + text, false);
+}
+
+// Goal: what parses and cannot be right is named, and can be left out. Method: a message that is no
+// upd, one with chars where others have symbols, and one with a column less.
+TEST_F(LogCommandTest, CheckNamesOddMessages) {
+  WriteSome();
+  std::filesystem::remove(index_path_);
+  const auto append = [&](const Value& message) {
+    ByteBuffer body;
+    wire::Encode(message, body);
+    AppendTo(path_, body);
+  };
+  const auto upd = [](std::vector<Value> columns) {
+    return Value::List(
+        {Value::Symbol("upd"), Value::Symbol("quote"), Value::List(std::move(columns))});
+  };
+  const Value price = Value::Vector(Type::kFloat, std::span<const double>({1.5, 2.5}));
+  append(Value::List({Value::Symbol("upd"), Value::Long(5)}));
+  append(upd({Value::String("ab"), price, Value::Longs({1, 2})}));
+  append(upd({Value::String("ab"), price, Value::Longs({1, 2})}));
+  append(upd({Value::Symbols({"A", "B"}), price}));
+  append(
+      upd({Value::List({Value::String("ab"), Value::String("c")}), price, Value::Longs({1, 2})}));
+  EXPECT_EQ(Check(), 1);
+  EXPECT_EQ(out_.find("no damage found"), std::string::npos) << out_;
+  for (const char* const text :
+       {"odd messages: ",
+        "1 messages have no upd, and a replay skips it; the first one is message 3",
+        "2 messages have rows of quote with chars in column 0, and symbols in other messages; the "
+        "first one is message 4",
+        "1 messages have rows of quote with 2 columns, and 3 in other messages"}) {
+    EXPECT_NE(out_.find(text), std::string::npos) << text << "\n" << out_;
+  }
+  EXPECT_EQ(Check(true), 1);
+  const auto report = nlohmann::json::parse(out_);
+  EXPECT_EQ(report["ok"], false);
+  EXPECT_EQ(report["problem_count"], 0);
+  ASSERT_EQ(report["odd"].size(), 3u);
+  EXPECT_EQ(report["odd"][1]["messages"], 2);
+
+  EXPECT_EQ(Repair(), 0);
+  EXPECT_NE(out_.find("left as they are, --skip-damaged copies the others"), std::string::npos);
+  EXPECT_EQ(Repair(false, true), 0);
+  EXPECT_NE(out_.find(".repaired: 4 messages"), std::string::npos) << out_;
+  path_ += ".repaired";
+  EXPECT_EQ(Check(), 0) << out_;
 }
 
 TEST_F(LogCommandTest, RepairCutsAndSaysWhereTheRestIs) {

@@ -36,11 +36,14 @@
 #include "cli/metrics_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
+#include "cli/replay_command.h"
 #include "cli/report_command.h"
 #include "cli/shard_command.h"
+#include "cli/tables_command.h"
 #include "cli/tiers_command.h"
 #include "cli/top_command.h"
 #include "cli/up_command.h"
+#include "cli/usage_error.h"
 #include "cli/user_command.h"
 #include "cli/version_command.h"
 #include "loadtest/load_test.h"
@@ -280,6 +283,17 @@ void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command.callback([&] { action = [&] { return RunTiers(options); }; });
+}
+
+void AddTablesCommand(CLI::App& app, TablesOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "tables", "Print the section [tables] for the tables of a q script or a database");
+  command
+      .add_option("source", options.source,
+                  "q script, such as sym.q of kdb+tick, or directory of a database, whose newest "
+                  "partition is read")
+      ->required();
+  command.callback([&] { action = [&] { return RunTables(options); }; });
 }
 
 void AddEodCommand(CLI::App& app, EodOptions& options, Action& action) {
@@ -639,9 +653,11 @@ int Main(const std::vector<std::string>& given) {
   EodOptions eod;
   QueryOptions query;
   TopOptions top;
+  TablesOptions tables;
   TiersOptions tiers;
   std::string report;
   CompareOptions compare;
+  ReplayCommandOptions replay;
   LogOptions log;
   ShardOptions shard;
   HdbToolOptions hdb_tools;
@@ -658,9 +674,11 @@ int Main(const std::vector<std::string>& given) {
   AddProcessByNameCommand(app);
   AddQueryCommand(app, query, action);
   AddTopCommand(app, top, action);
+  AddTablesCommand(app, tables, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);
   AddCompareCommand(app, compare, action);
+  AddReplayCommand(app, replay, action);
   AddLogCommand(app, log, action);
   AddShardCommand(app, shard, action);
   AddMetricsCommand(app, action);
@@ -673,7 +691,10 @@ int Main(const std::vector<std::string>& given) {
     // It takes the last one first.
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fprintf(stderr, "%s\nRun with --help for more information.\n",
+                 UsageErrorText(app, error).c_str());
+    return kExitUsage;
   }
   return action();
 }

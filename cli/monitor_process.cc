@@ -9,8 +9,8 @@
 #include "cli/bars_config.h"
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
+#include "measure/clients/query_set.h"
 #include "monitor/monitor_metrics.h"
-#include "monitor/query_set.h"
 
 namespace tickstack::cli {
 namespace {
@@ -30,7 +30,7 @@ absl::Status ReadMonitor(const ConfigTable& /*root*/, const ConfigTable& table, 
   TS_RETURN_IF_ERROR(ReadFromZero(table, "seconds", &options.seconds));
   TS_RETURN_IF_ERROR(table.Read("symbol", &options.asof_symbol));
   TS_RETURN_IF_ERROR(table.Read("queries", &options.queries));
-  if (const absl::Status set = monitor::LoadQuerySet(options.queries).status(); !set.ok()) {
+  if (const absl::Status set = measure::LoadQuerySet(options.queries).status(); !set.ok()) {
     return table.ErrorAt("queries", Message(set));
   }
   TS_RETURN_IF_ERROR(table.Read("symbols", &options.symbols));

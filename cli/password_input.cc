@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "security/password.h"
+#include "security/password_strength.h"
 
 namespace tickstack::cli {
 namespace {
@@ -50,11 +51,24 @@ absl::StatusOr<std::string> Ask(std::string_view what) {
   return line;
 }
 
-absl::StatusOr<std::string> AskTwiceOnTerminal() {
+absl::Status CheckNew(std::string_view password, std::string_view user) {
+  TS_RETURN_IF_ERROR(security::CheckPassword(password));
+  return security::CheckStrength(password, user);
+}
+
+absl::StatusOr<std::string> AskTwiceOnTerminal(std::string_view user) {
   // From before the first prompt to the second answer, so that nothing typed in between is shown or
   // dropped.
   const WithoutEcho silent;
+  constexpr int kTries = 3;
   TS_ASSIGN_OR_RETURN(std::string password, Ask("Password"));
+  for (int i = 1; i < kTries; ++i) {
+    const absl::Status strong = CheckNew(password, user);
+    if (strong.ok()) break;
+    security::Wipe(password);
+    std::fprintf(stderr, "%s\n", std::string(Message(strong)).c_str());
+    TS_ASSIGN_OR_RETURN(password, Ask("Password"));
+  }
   absl::StatusOr<std::string> again = Ask("Once more");
   const bool same = again.ok() && password == *again;
   if (again.ok()) security::Wipe(*again);
@@ -66,11 +80,13 @@ absl::StatusOr<std::string> AskTwiceOnTerminal() {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadNewPassword() {
+absl::StatusOr<std::string> ReadNewPassword(std::string_view user) {
   TS_ASSIGN_OR_RETURN(std::string password,
-                      isatty(STDIN_FILENO) == 0 ? ReadLine() : AskTwiceOnTerminal());
-  TS_RETURN_IF_ERROR(security::CheckPassword(password));
-  return password;
+                      isatty(STDIN_FILENO) == 0 ? ReadLine() : AskTwiceOnTerminal(user));
+  const absl::Status strong = CheckNew(password, user);
+  if (strong.ok()) return password;
+  security::Wipe(password);
+  return strong;
 }
 
 }  // namespace tickstack::cli

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "feed/sim_source.h"
+#include "feed/sources/sim_source.h"
 
 namespace tickstack::cli {
 namespace {

@@ -19,7 +19,7 @@
 namespace tickstack::cli {
 namespace {
 
-namespace suite = hdb::query_suite;
+namespace suite = measure::query_suite;
 using loadtest::report::HtmlTable;
 using loadtest::report::Plural;
 using loadtest::report::SafeHtml;

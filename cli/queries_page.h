@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "hdb/query_suite/history_queries.h"
-#include "hdb/query_suite/history_results.h"
+#include "measure/query_suite/history_queries.h"
+#include "measure/query_suite/history_results.h"
 
 namespace tickstack::cli {
 
 struct QueriesRun {
   std::string database = {};  // Its path.
   std::string begin = {};     // When the run began, UTC, like `2024.01.29D00:00:00`.
-  std::vector<const hdb::query_suite::HistoryQuery*> queries = {};
-  hdb::query_suite::DatabaseFacts facts = {};
+  std::vector<const measure::query_suite::HistoryQuery*> queries = {};
+  measure::query_suite::DatabaseFacts facts = {};
   std::vector<std::string> directories = {};  // Of par.txt; without it, the database's.
-  std::vector<hdb::query_suite::HistoryRound> rounds = {};  // In the order in which they ran.
+  std::vector<measure::query_suite::HistoryRound> rounds = {};  // In the order in which they ran.
   uint64_t seed = 0;
   double seconds = 0;        // Duration of a warm round.
   std::string drop = {};     // What was dropped before cold rounds: `machine`, `files` or `none`.

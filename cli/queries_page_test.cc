@@ -8,7 +8,7 @@
 namespace tickstack::cli {
 namespace {
 
-namespace suite = hdb::query_suite;
+namespace suite = measure::query_suite;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

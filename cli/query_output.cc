@@ -10,8 +10,8 @@
 #include <iterator>
 
 #include "base/status.h"
-#include "disk/arrow_stream.h"
-#include "disk/parquet.h"
+#include "interchange/arrow_stream.h"
+#include "interchange/parquet.h"
 
 namespace tickstack::cli {
 
@@ -23,7 +23,8 @@ TextLimits TerminalLimits() {
 }
 
 absl::StatusOr<std::string> FormatTable(const Value& table, OutputFormat format) {
-  return format == OutputFormat::kArrow ? disk::FormatArrow(table) : disk::FormatParquet(table);
+  return format == OutputFormat::kArrow ? interchange::FormatArrow(table)
+                                        : interchange::FormatParquet(table);
 }
 
 std::string Formatted(const Value& value, OutputFormat format, const TextLimits& limits) {

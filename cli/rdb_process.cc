@@ -1,11 +1,16 @@
 // [[rdb]] and `tickstack rdb`.
 
-#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "base/logging.h"
 #include "base/status.h"
 #include "cli/listener_config.h"
 #include "cli/prestress_config.h"
 #include "cli/process_table.h"
+#include "cli/schema_conflicts.h"
 #include "cli/shared_options.h"
 #include "cli/stack_config.h"
 #include "cli/tier_config.h"
@@ -28,7 +33,8 @@ absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackCon
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("numa_node", &options.numa_node, 0, kNumaNodeMax));
-  const std::vector<Schema>* schemas = KnowsTables(config, options) ? &config.schemas : nullptr;
+  options.knows_tables = KnowsTables(config, options);
+  const std::vector<Schema>* schemas = options.knows_tables ? &config.schemas : nullptr;
   TS_RETURN_IF_ERROR(ReadTiers(root, table, schemas, options, config.warnings));
   return ReadPrestress(table, schemas, options);
 }
@@ -78,12 +84,21 @@ void AddChildFlags(const StackConfig& config, const RdbMainOptions& options, Fla
   flags.insert(flags.end(), {"--data", config.data});
 }
 
+// Refuses days of other types than those of the database.
+int Run(const StackConfig& config, RdbMainOptions& options) {
+  const std::vector<std::string> conflicts = SchemaConflictsOf(config, options);
+  if (conflicts.empty()) return rdb::RunRdb(options);
+  InitLogging(options.name);
+  LogError("rdb ends error=\"{}\"", fmt::join(conflicts, "; "));
+  return EXIT_FAILURE;
+}
+
 }  // namespace
 
 const ProcessHooks<RdbMainOptions> kRdbHooks = {
     .read = ReadRdb,
     .add_flags = AddRdbFlags,
-    .run = [](const StackConfig&, RdbMainOptions& options) { return rdb::RunRdb(options); },
+    .run = Run,
     .resolve = Resolve,
     .child_flags = AddChildFlags,
     .metrics = rdb::Metrics,

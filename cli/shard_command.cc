@@ -10,19 +10,19 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/exit_codes.h"
 #include "cli/shard_plan.h"
 #include "cli/stack_config.h"
 #include "cli/tls_config.h"
 #include "table/value.h"
+#include "tplog/tplog_reader.h"
 #include "wire/address.h"
 #include "wire/client.h"
-#include "wire/tplog_reader.h"
 #include "wire/upd.h"
 
 namespace tickstack::cli {
 namespace {
 
-constexpr int kExitFailed = 1, kExitWrongUsage = 2;
 constexpr std::chrono::minutes kCountTimeout{10};
 
 int Failed(std::string_view command, const absl::Status& why, int code) {
@@ -49,7 +49,8 @@ std::vector<Schema> CountedTables(const StackConfig& config) {
 
 absl::Status CountLog(const std::string& path, const std::vector<Schema>& tables,
                       RowsOfSymbols& rows) {
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogReader> log, wire::TplogReader::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<tplog::TplogReader> log,
+                      tplog::TplogReader::Open(path));
   wire::UpdDecoder decoder;
   while (true) {
     TS_ASSIGN_OR_RETURN(const auto message, log->Next());

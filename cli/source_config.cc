@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "cli/shared_options.h"
+#include "query/language/schema_names.h"
 
 namespace tickstack::cli {
 namespace {
@@ -64,6 +65,33 @@ absl::Status ReadPhases(const ConfigTable& table, std::string_view key,
   return absl::OkStatus();
 }
 
+// A table of strings: its keys and their values.
+absl::Status ReadPairs(const ConfigTable& section, std::string_view key,
+                       std::vector<std::pair<std::string, std::string>>* pairs) {
+  TS_ASSIGN_OR_RETURN(const ConfigTable table, section.Table(key));
+  for (const std::string& name : table.Keys()) {
+    auto& pair = pairs->emplace_back(name, "");
+    TS_RETURN_IF_ERROR(table.Read(name, &pair.second));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadChanges(const ConfigTable& table, std::string_view key,
+                         std::vector<feed::TableChange>* changes) {
+  TS_ASSIGN_OR_RETURN(const ConfigTable map, table.Table(key));
+  changes->clear();
+  for (const std::string& of : map.Keys()) {
+    TS_ASSIGN_OR_RETURN(const ConfigTable section, map.Table(of));
+    feed::TableChange& change = changes->emplace_back();
+    change.of = of;
+    TS_RETURN_IF_ERROR(section.Read("name", &change.name));
+    TS_RETURN_IF_ERROR(section.Read("drop", &change.drop));
+    TS_RETURN_IF_ERROR(ReadPairs(section, "rename", &change.rename));
+    TS_RETURN_IF_ERROR(ReadPairs(section, "add", &change.add));
+  }
+  return absl::OkStatus();
+}
+
 struct ReadField {
   const ConfigTable& table;
   const SourceOption& option;
@@ -79,6 +107,9 @@ struct ReadField {
   absl::Status operator()(uint64_t* field) const { return table.Read(option.key, field); }
   absl::Status operator()(std::vector<feed::PacePhase>* field) const {
     return ReadPhases(table, option.key, field);
+  }
+  absl::Status operator()(std::vector<feed::TableChange>* field) const {
+    return ReadChanges(table, option.key, field);
   }
 };
 
@@ -132,13 +163,15 @@ struct ParseField {
     *field = *number;
     return absl::OkStatus();
   }
-  absl::Status operator()(std::vector<feed::PacePhase>* /*field*/) const {
+  template <typename T>  // Phases, changes.
+  absl::Status operator()(std::vector<T>* /*field*/) const {
     return Expected("nothing: it is set in stack.toml only");
   }
 };
 
 bool HasFlag(const SourceOption& option) {
-  return !std::holds_alternative<std::vector<feed::PacePhase>*>(option.field);
+  return !std::holds_alternative<std::vector<feed::PacePhase>*>(option.field) &&
+         !std::holds_alternative<std::vector<feed::TableChange>*>(option.field);
 }
 
 std::string FlagOf(std::string_view key) {
@@ -195,6 +228,12 @@ absl::Status ReadSource(const ConfigTable& table, SourceSettings& source) {
       return std::visit(ReadField{table, option}, option.field);
     }));
   }
+  const absl::Status mapped = source.chosen().CheckMap();
+  if (!mapped.ok()) return table.ErrorAt("map", Message(mapped));
+  for (const Schema& schema : source.chosen().Schemas()) {
+    const absl::Status named = query::CheckSchemaNames(schema);
+    if (!named.ok()) return table.ErrorAt("map", Message(named));
+  }
   return absl::OkStatus();
 }
 
@@ -209,7 +248,13 @@ std::function<void()> AddSourceFlags(CLI::App& command, SourceSettings& source) 
       .add_option_function<std::string>(
           "--source",
           [&source](const std::string& kind) { ThrowUnlessOk("--source", source.Choose(kind)); },
-          "sim: simulated market; lean: archives of real ticks; tplog: a tickerplant log")
+          "sim: simulated market; lean: archives of real ticks; tplog: a tickerplant log; "
+          "itch: a day of Nasdaq TotalView-ITCH; iex: a capture of IEX; "
+          "lobster: a message file of LOBSTER; pitch: a day of Cboe's PITCH; "
+          "dbn: a file of Databento; tardis: a CSV file of Tardis; "
+          "taq: a file of NYSE Daily TAQ; "
+          "mdp3: a capture of CME; "
+          "websocket: recorded messages of a crypto exchange")
       ->check(CLI::IsMember(names))
       ->default_str(source.kind());
   auto texts = std::make_shared<std::map<std::string, std::string, std::less<>>>();

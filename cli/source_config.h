@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "base/config.h"
-#include "feed/source_registry.h"
+#include "feed/sources/source_registry.h"
 
 namespace CLI {
 class App;

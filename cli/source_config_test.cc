@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/status.h"
-#include "feed/lean_source.h"
-#include "feed/sim_source.h"
+#include "feed/sources/lean_source.h"
+#include "feed/sources/sim_source.h"
 
 namespace tickstack::cli {
 namespace {
@@ -60,9 +60,38 @@ TEST(ReadSource, ReadsAKeyOfSeveralKindsForTheChosenOne) {
   EXPECT_EQ(Lean(source).path, "ticks");
 }
 
+constexpr std::string_view kItch = "source = 'itch'\npath = 'day'\n";
+
+TEST(ReadSource, ReadsChangesOfTables) {
+  feed::SourceSettings source;
+  ASSERT_TRUE(Read(std::string(kItch) + "tables = ['trade']\n[map.trade]\nname = 'prints'\n"
+                                        "drop = ['cond']\nrename = { price = 'px' }\n"
+                                        "add = { desk = 'equities' }",
+                   source)
+                  .ok());
+  const std::vector<Schema> schemas = source.chosen().Schemas();
+  ASSERT_EQ(schemas.size(), 1u);
+  EXPECT_EQ(FormatSchema(schemas.front()),
+            "time p, sym s, px f, size j, side c, id j, seq j, recv p, venue s, channel s, desk s");
+  EXPECT_EQ(schemas.front().table, "prints");
+}
+
+TEST(ReadSource, RefusesChangesThatCannotBeMade) {
+  EXPECT_THAT(ErrorOf(std::string(kItch) + "[map.trade]\ndrop = ['px']"),
+              HasSubstr("s.toml:3:1: map: map.trade.drop: column 'px', expected one of time,"));
+  EXPECT_THAT(ErrorOf(std::string(kItch) + "[map.trade]\nrename = { price = 'count' }"),
+              HasSubstr("count"));
+  EXPECT_THAT(ErrorOf(std::string(kItch) + "[map.trade]\ndropp = ['price']"),
+              HasSubstr("map.trade.dropp: unknown key, did you mean drop?"));
+  EXPECT_THAT(ErrorOf(std::string(kItch) + "[map.trade]\nadd = { desk = 5 }"),
+              HasSubstr("map.trade.add.desk: expected a string"));
+}
+
 TEST(ReadSource, SaysWhatIsWrong) {
-  EXPECT_EQ(ErrorOf("source = 'iex'"),
-            "s.toml:1:10: source: expected sim, lean or tplog, found \"iex\"");
+  EXPECT_EQ(ErrorOf("source = 'nyse'"),
+            "s.toml:1:10: source: expected sim, lean, tplog, itch, iex, lobster, pitch, dbn, "
+            "tardis, taq, mdp3 or websocket, "
+            "found \"nyse\"");
   EXPECT_THAT(ErrorOf("symbols = 0"),
               HasSubstr("s.toml:1:11: symbols: expected an integer from 1"));
   EXPECT_THAT(ErrorOf("symbols = ['aig']"), HasSubstr("s.toml:1:11: symbols: expected an integer"));
@@ -112,7 +141,7 @@ TEST_F(SourceFlags, SayWhatIsWrong) {
   EXPECT_EQ(ErrorOfFlags("--symbols 0"),
             "--symbols: expected a number from 1 to 65536, found \"0\"");
   EXPECT_EQ(ErrorOfFlags("--rate=-1"), "--rate: expected a number from 0 on, found \"-1\"");
-  EXPECT_THAT(ErrorOfFlags("--source iex"), HasSubstr("--source"));
+  EXPECT_THAT(ErrorOfFlags("--source nyse"), HasSubstr("--source"));
 }
 
 TEST_F(SourceFlags, SayInTheirHelpWhichKindsHaveThem) {

@@ -16,8 +16,10 @@
 #include "cli/eod_config.h"
 #include "cli/read_word.h"
 #include "cli/shard_config.h"
+#include "cli/source_config.h"
 #include "cli/tier_config.h"
 #include "cli/tls_config.h"
+#include "query/language/schema_names.h"
 #include "table/keyed_table.h"
 
 namespace tickstack::cli {
@@ -47,8 +49,31 @@ absl::Status ReadStack(const ConfigTable& table, StackConfig& config) {
   return table.Read("restart", &config.restart);
 }
 
+// Without `[tables]`, the feeds' sources say which tables there are.
+absl::StatusOr<std::vector<Schema>> DefaultSchemasOf(const ConfigTable& root) {
+  std::vector<Schema> all;
+  TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> sections, root.Tables("feed"));
+  for (const ConfigTable& section : sections) {
+    feed::SourceSettings source;
+    TS_RETURN_IF_ERROR(ReadSource(section, source));
+    std::vector<Schema> schemas = source.chosen().Schemas();
+    if (schemas.empty()) schemas = DefaultSchemas();
+    for (Schema& schema : schemas) {
+      const auto known = std::ranges::find(all, schema.table, &Schema::table);
+      if (known == all.end()) {
+        all.push_back(std::move(schema));
+      } else if (*known != schema) {
+        return section.ErrorAt(
+            "source", fmt::format("another feed has a table {} with other columns: write [tables]",
+                                  schema.table));
+      }
+    }
+  }
+  return all.empty() ? DefaultSchemas() : all;
+}
+
 absl::StatusOr<std::vector<Schema>> ReadSchemas(const ConfigTable& root) {
-  if (!root.Has("tables")) return DefaultSchemas();
+  if (!root.Has("tables")) return DefaultSchemasOf(root);
   TS_ASSIGN_OR_RETURN(const ConfigTable tables, root.Table("tables"));
   std::vector<Schema> schemas;
   for (const std::string& name : tables.Keys()) {
@@ -56,6 +81,9 @@ absl::StatusOr<std::vector<Schema>> ReadSchemas(const ConfigTable& root) {
     TS_RETURN_IF_ERROR(tables.Read(name, &columns));
     absl::StatusOr<Schema> schema = ParseSchema(name, columns);
     if (!schema.ok()) return tables.ErrorAt(name, Message(schema.status()));
+    if (const absl::Status named = query::CheckSchemaNames(*schema); !named.ok()) {
+      return tables.ErrorAt(name, Message(named));
+    }
     if (const absl::Status keyed = CheckKeyedSchema(*schema); !keyed.ok()) {
       return tables.ErrorAt(name, Message(keyed));
     }
@@ -134,8 +162,15 @@ std::pair<int, int> PlaceOf(std::string_view error, const std::string& file) {
 
 }  // namespace
 
-ConfigErrors FindConfigErrors(const std::string& path) {
+// Reads a stack's file. If there is none, the error says how to get one.
+static absl::StatusOr<Config> LoadFile(const std::string& path) {
   absl::StatusOr<Config> file = Config::Load(path);
+  if (!absl::IsNotFound(file.status())) return file;
+  return NotFound("{}; `tickstack init {}` writes one", Message(file.status()), path);
+}
+
+ConfigErrors FindConfigErrors(const std::string& path) {
+  absl::StatusOr<Config> file = LoadFile(path);
   if (!file.ok()) return {{std::string(Message(file.status()))}, false};
   ConfigErrors found;
   bool lost_table = false;
@@ -191,7 +226,7 @@ bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb) {
 }
 
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(const Config file, Config::Load(path));
+  TS_ASSIGN_OR_RETURN(const Config file, LoadFile(path));
   return ReadConfig(file);
 }
 

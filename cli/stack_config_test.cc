@@ -3,17 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 #include "base/status.h"
-#include "feed/lean_source.h"
-#include "feed/sim_source.h"
+#include "feed/sources/lean_source.h"
+#include "feed/sources/sim_source.h"
+#include "query/language/term.h"
 
 namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 StackConfig Parsed(std::string_view text) {
   absl::StatusOr<StackConfig> config = ParseStackConfig(text, "stack.toml");
@@ -166,6 +169,48 @@ TEST(StackConfig, SaysWhatIsWrongWithALogInATopic) {
               testing::HasSubstr("kafka_replicas: expected -1, or 1 and more"));
 }
 
+// Goal: every table and column that is accepted can be queried by its name.
+TEST(StackConfig, RefusesNamesOfTablesAndColumnsThatQueriesCannotUse) {
+  std::vector<std::string> words;
+  for (const std::string_view word : query::ReservedWords()) words.emplace_back(word);
+  const SymbolVector builtins = query::BuiltinNames();
+  for (size_t i = 0; i < builtins.size(); ++i) words.emplace_back(builtins[i]);
+  EXPECT_GT(words.size(), 200u);
+  for (const std::string& word : words) {
+    EXPECT_THAT(ErrorOf("[tables]\n" + word + " = 's s'"),
+                testing::StartsWith(fmt::format("stack.toml:2:{}: tables.{}: table {}: this is a "
+                                                "word of q",
+                                                word.size() + 4, word, word)));
+    EXPECT_THAT(
+        ErrorOf("[tables]\nt = 's s, " + word + " j'"),
+        testing::StartsWith(fmt::format("stack.toml:2:5: tables.t: table t: column {}: this "
+                                        "is a word of q",
+                                        word)));
+  }
+  for (const std::string word : {"date", "month", "year", "int"}) {
+    EXPECT_THAT(ErrorOf("[tables]\n" + word + " = 's s'"),
+                testing::HasSubstr(fmt::format("table {}: queries of a partitioned", word)));
+  }
+  EXPECT_THAT(ErrorOf("[tables]\nsym = 's s'"),
+              testing::HasSubstr("table sym: a database has the names of its symbols"));
+  for (const std::string columns : {"s s, date d", "date p | n j", "s s | date d"}) {
+    EXPECT_THAT(ErrorOf("[tables]\nt = '" + columns + "'"),
+                testing::HasSubstr("table t: column date: a partition gives its rows"))
+        << columns;
+  }
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[aggengine]\n[[aggengine.bars]]\nname = 'max'\n"
+                      "table = 'trade'\nwidth = '5s'\nn = 'count'"),
+              testing::HasSubstr("table max: this is a word of q"));
+  EXPECT_THAT(ErrorOf("[tickerplant]\n[aggengine]\n[[aggengine.bars]]\nname = 'b'\n"
+                      "table = 'trade'\nwidth = '5s'\ncount = 'count'"),
+              testing::HasSubstr("table b: column count: this is a word of q"));
+  // These are no words, or hide nothing.
+  const StackConfig config = Parsed(
+      "[tables]\nx = 'time p, sym s, i j, x j, month m, year i, int i, minute u, second v'\n"
+      "i = 'sym s, date d | count_ j'\nCount = 'Date d, Sum j'\n");
+  EXPECT_EQ(config.schemas.size(), 3u);
+}
+
 TEST(StackConfig, SaysWhatIsWrongWithACluster) {
   const std::string cluster = "[replication]\netcd = [\"http://a:2379\"]\n";
   EXPECT_THAT(ErrorOf("[tickerplant]\n[[standby]]\n"),
@@ -279,7 +324,7 @@ rdb = "two"
   EXPECT_EQ(FormatSchema(plant.schemas[1]), "time p, sym s, price f");
   EXPECT_EQ(plant.batch_ms, 0);
   EXPECT_EQ(plant.batch_phase_ms, 12.5);
-  EXPECT_EQ(plant.fsync, wire::FsyncPolicy::kInterval);
+  EXPECT_EQ(plant.fsync, tplog::FsyncPolicy::kInterval);
   EXPECT_EQ(plant.fsync_interval_ms, 20);
   EXPECT_EQ(plant.log_cache_bytes, size_t{64} << 20);
   EXPECT_EQ(plant.max_queue_bytes, size_t{64} << 20);
@@ -379,6 +424,28 @@ TEST(StackConfig, RefusesTwoProcessesOfOneName) {
             "stack.toml:1:1: rdb: the name rdb is taken by another process: give it a name");
 }
 
+TEST(StackConfig, WithoutTablesItHasThoseOfItsFeedsSources) {
+  for (const char* path :
+       {"examples/itch.toml", "examples/iex.toml", "examples/lobster.toml", "examples/pitch.toml",
+        "examples/dbn.toml", "examples/itch_live.toml", "examples/mdp3.toml"}) {
+    const absl::StatusOr<StackConfig> config = LoadStackConfig(path);
+    ASSERT_TRUE(config.ok()) << config.status();
+    const auto order = std::ranges::find(config->schemas, "order", &Schema::table);
+    ASSERT_NE(order, config->schemas.end());
+    EXPECT_GE(order->Find("old_id"), 0);
+  }
+  const absl::StatusOr<StackConfig> tardis = LoadStackConfig("examples/tardis.toml");
+  ASSERT_TRUE(tardis.ok()) << tardis.status();
+  const auto trade = std::ranges::find(tardis->schemas, "trade", &Schema::table);
+  ASSERT_NE(trade, tardis->schemas.end());
+  EXPECT_EQ(trade->columns[static_cast<size_t>(trade->Find("size"))].type, Type::kFloat);
+  // Tables of the same names with other columns, or other types.
+  EXPECT_THAT(ErrorOf("[[feed]]\n[[feed]]\nname = 'b'\nsource = 'itch'"),
+              HasSubstr("another feed has a table trade with other columns: write [tables]"));
+  EXPECT_THAT(ErrorOf("[[feed]]\nsource = 'tardis'\n[[feed]]\nname = 'b'\nsource = 'itch'"),
+              HasSubstr("another feed has a table trade with other columns: write [tables]"));
+}
+
 // Goal: the examples are correct. Method: every key of examples/stack.toml is known, and values
 // that it calls defaults are the defaults.
 TEST(StackConfig, ReadsTheExamples) {
@@ -436,7 +503,7 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(plant.live_queue_bytes, bare.tickerplant->live_queue_bytes);
   EXPECT_EQ(plant.stall_max_ns, bare.tickerplant->stall_max_ns);
   EXPECT_EQ(plant.max_message_bytes, bare.tickerplant->max_message_bytes);
-  EXPECT_EQ(plant.max_connections, bare.tickerplant->max_connections);
+  EXPECT_EQ(plant.listener.max_connections, bare.tickerplant->listener.max_connections);
   const rdb::RdbMainOptions &rdb = stack->rdbs[0], &bare_rdb = bare.rdbs[0];
   EXPECT_EQ(rdb.query_threads, bare_rdb.query_threads);
   EXPECT_EQ(rdb.query_nice, bare_rdb.query_nice);

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "cli/stack_config.h"
-#include "feed/sim_source.h"
+#include "feed/sources/sim_source.h"
 
 namespace tickstack::cli {
 namespace {

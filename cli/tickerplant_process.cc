@@ -24,12 +24,12 @@ using tickerplant::StandbyOptions;
 using tickerplant::TickerplantMainOptions;
 
 constexpr std::array kFsyncWords = {
-    std::pair<std::string_view, wire::FsyncPolicy>{"none", wire::FsyncPolicy::kNone},
-    std::pair<std::string_view, wire::FsyncPolicy>{"interval", wire::FsyncPolicy::kInterval},
-    std::pair<std::string_view, wire::FsyncPolicy>{"batch", wire::FsyncPolicy::kBatch},
+    std::pair<std::string_view, tplog::FsyncPolicy>{"none", tplog::FsyncPolicy::kNone},
+    std::pair<std::string_view, tplog::FsyncPolicy>{"interval", tplog::FsyncPolicy::kInterval},
+    std::pair<std::string_view, tplog::FsyncPolicy>{"batch", tplog::FsyncPolicy::kBatch},
 };
 
-wire::FsyncPolicy FsyncPolicyOf(const std::string& text) {
+tplog::FsyncPolicy FsyncPolicyOf(const std::string& text) {
   for (const auto& [word, policy] : kFsyncWords) {
     if (word == text) return policy;
   }
@@ -66,8 +66,6 @@ absl::Status ReadShared(const ConfigTable& table, const StackConfig& config,
   TS_RETURN_IF_ERROR(table.ReadDuration("stall_max", &options.stall_max_ns));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_queue_bytes", &options.max_queue_bytes));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
-  TS_RETURN_IF_ERROR(
-      table.Read("max_connections", &options.max_connections, size_t{1}, size_t{1'000'000}));
   return table.Read("busy_poll", &options.busy_poll);
 }
 
@@ -231,6 +229,7 @@ absl::Status ReadChained(const ConfigTable& /*root*/, const ConfigTable& table, 
   std::vector<std::string> tables;
   TS_RETURN_IF_ERROR(table.Read("tables", &tables));
   options.schemas = config.schemas;
+  options.all_tables = tables.empty();
   if (const std::optional<std::string> unknown = KeepTables(tables, options.schemas)) {
     return table.ErrorAt("tables", fmt::format("no table \"{}\"", *unknown));
   }
@@ -348,6 +347,7 @@ std::function<void()> AddChainedFlags(CLI::App& command, StackConfig& config,
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   return [tables, &options] {
+    if (!tables->empty()) options.all_tables = false;
     if (const std::optional<std::string> unknown = KeepTables(*tables, options.schemas)) {
       throw CLI::ValidationError("--tables", fmt::format("no table \"{}\"", *unknown));
     }

@@ -1,11 +1,8 @@
 #include "cli/tiers_command.h"
 
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -21,6 +18,7 @@
 #include "cli/planned_rows.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
+#include "cli/tier_probe.h"
 #include "cli/tier_verdict.h"
 #include "mem/numa.h"
 #include "mem/tier.h"
@@ -31,7 +29,6 @@ namespace tickstack::cli {
 namespace {
 
 constexpr int kExitWrongTiers = 2;
-constexpr size_t kProbeBytes = size_t{16} << 20;
 
 // A tier as it would be opened.
 struct TierReport {
@@ -75,57 +72,17 @@ struct RdbReport {
   std::vector<PartReport> parts;
 };
 
-// True if its size is taken from a file system.
-bool IsInFiles(const mem::TierOptions& options) { return !options.path.empty(); }
-
 std::string KindText(const mem::TierOptions& options) {
   std::string kind(mem::NameOf(options.kind));
   if (options.kind != mem::TierKind::kSimulate) return kind;
   return fmt::format("{} {} (SIMULATED)", kind, options.model.name);
 }
 
-absl::StatusOr<size_t> FreeBytes(const std::string& path) {
-  struct statvfs found{};
-  if (statvfs(path.c_str(), &found) != 0) return ErrnoStatus(errno, path);
-  return size_t{found.f_bavail} * found.f_frsize;
-}
-
-// Returns the size of a file; 0 if there is none.
-size_t FileBytes(const std::string& path) {
-  struct stat found{};
-  return stat(path.c_str(), &found) == 0 ? static_cast<size_t>(found.st_size) : 0;
-}
-
-// Opens the tier briefly: a file kind with 16 MiB, since its whole capacity would be taken from the
-// file system; other kinds unchanged, which only reserves addresses.
 void Probe(const std::string& rdb, TierReport& report) {
-  mem::TierOptions probe = report.options;
-  probe.touch_ahead_bytes = 0;
-  if (IsInFiles(probe)) {
-    const absl::StatusOr<size_t> free_bytes = FreeBytes(probe.path);
-    if (free_bytes.ok()) {
-      // An existing file of a persistent tier is reused, or created again in its own place.
-      const bool persistent = probe.kind == mem::TierKind::kPersistent;
-      const size_t held =
-          persistent ? FileBytes(fmt::format("{}/{}", probe.path, rdb::PersistentFileOf(rdb))) : 0;
-      report.free_bytes = *free_bytes + held;
-      if (probe.capacity_bytes > *report.free_bytes) {
-        report.status = ResourceExhausted("tier {}: size is {} bytes, {} has {} free", probe.name,
-                                          probe.capacity_bytes, probe.path, *report.free_bytes);
-      }
-    }
-    // The same mapping; a persistent tier would leave files.
-    probe.kind = mem::TierKind::kFilesystem;
-    probe.allocator = mem::FileAllocator::kArena;
-    probe.capacity_bytes = kProbeBytes;
-    if (free_bytes.ok() && *free_bytes < kProbeBytes) return;  // Too little space to try it.
-  }
-  const absl::StatusOr<std::unique_ptr<mem::Tier>> tier = mem::OpenTier(probe);
-  if (!tier.ok()) {
-    report.status = tier.status();
-    return;
-  }
-  report.found = (*tier)->Stats();
+  TierProbe probe = ProbeTier(rdb, report.options);
+  report.free_bytes = probe.free_bytes;
+  report.status = std::move(probe.status);
+  report.found = probe.found;
 }
 
 // Returns the rows per chunk as the table of a running RDB has them.

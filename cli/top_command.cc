@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/exit_codes.h"
 #include "cli/raw_terminal.h"
 #include "cli/stack_config.h"
 #include "cli/tls_config.h"
@@ -28,7 +29,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kExitWrongUsage = 2;
 constexpr int64_t kIntervalNs = kNsPerSecond;
 constexpr auto kAnswerTime = 900ms;  // A process that takes longer is shown as silent.
 constexpr auto kOnceTime = 5s;       // The same for --once.

@@ -28,7 +28,8 @@ struct Question {
 
 // `.tier.stats` is kept under another name: functions that read facts expect that of a process,
 // which has more columns. A chained tickerplant has the functions of a tickerplant, too, and a
-// gateway those of its rdbs, so their own ones are asked later and decide.
+// gateway those of its rdbs, so their own ones are asked later and decide. An rdb evaluates the
+// questions of a connection one by one: `.rdb.stats` counts queries that wait, so it is the last.
 constexpr Question kQuestions[] = {
     {"tickerplant", wire::protocol::kStats, wire::protocol::kStats, true, true},
     {"tickerplant", wire::protocol::kActivity, wire::protocol::kActivity},
@@ -37,11 +38,11 @@ constexpr Question kQuestions[] = {
     {"chained", wire::protocol::kStats, wire::protocol::kStats},
     {"chained", wire::protocol::kActivity, wire::protocol::kActivity},
     {"chained", wire::protocol::kDate, wire::protocol::kDate, false},
-    {"rdb", ".rdb.stats", ".rdb.stats", true, true},
     {"rdb", ".rdb.latency", ".rdb.latency"},
     {"rdb", ".rdb.stale", ".rdb.stale"},
     {"rdb", ".rdb.blocked", ".rdb.blocked"},
     {"rdb", ".tier.stats", "tiers"},
+    {"rdb", ".rdb.stats", ".rdb.stats", true, true},
     {"feed", ".feed.stats", ".feed.stats", true, true},
     {"hdb", ".hdb.stats", ".hdb.stats", true, true},
     {"monitor", ".monitor.stats", ".monitor.stats", true, true},

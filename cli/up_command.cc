@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "cli/exit_codes.h"
 #include "cli/reload.h"
 #include "cli/shard_config.h"
 #include "cli/stack_config.h"
@@ -18,7 +19,6 @@
 namespace tickstack::cli {
 namespace {
 
-constexpr int kExitFailed = 1;
 constexpr int kExitWrongStack = 2;
 
 absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {

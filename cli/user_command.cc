@@ -86,7 +86,7 @@ class NewPassword {
     if (options.token) {
       password_ = security::RandomSecret();
     } else {
-      TS_ASSIGN_OR_RETURN(password_, ReadNewPassword());
+      TS_ASSIGN_OR_RETURN(password_, ReadNewPassword(options.name));
     }
     TS_ASSIGN_OR_RETURN(hash_, security::HashPassword(password_));
     return absl::OkStatus();
@@ -136,7 +136,8 @@ nlohmann::json JsonOf(const std::string& name, const security::Grants& grants) {
           {"administer", grants.administer},
           {"query_timeout_ns", grants.query_timeout_ns},
           {"query_max_bytes", grants.query_max_bytes},
-          {"requests_per_second", grants.requests_per_second}};
+          {"requests_per_second", grants.requests_per_second},
+          {"connections", grants.connections}};
 }
 
 absl::Status PrintUsers(const UserOptions& options) {

@@ -12,9 +12,9 @@
 #include "disk/checksum_file.h"
 #include "mem/persistent_tier.h"
 #include "table/durable_tables.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_state.h"
 #include "wire/protocol.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_state.h"
 
 namespace tickstack::cli {
 namespace {
@@ -25,8 +25,8 @@ struct FormatVersion {
   uint32_t version;       // The constant that writer and reader use.
 };
 constexpr std::array kFormats = {
-    FormatVersion{"log_index", "log index", wire::kIndexVersion},
-    FormatVersion{"log_state", "log state", wire::kTplogStateVersion},
+    FormatVersion{"log_index", "log index", tplog::kIndexVersion},
+    FormatVersion{"log_state", "log state", tplog::kTplogStateVersion},
     FormatVersion{"persistent_tier", "persistent tier", mem::PersistentTier::kFormatVersion},
     FormatVersion{"persistent_tables", "tables in it", DurableTables::kFormatVersion},
     FormatVersion{"checksums", "checksums", disk::kChecksumVersion},

@@ -19,6 +19,12 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip>=1.7)  # the LEAN tick archives
 add_library(libzip::zip ALIAS PkgConfig::libzip)
 
+pkg_check_modules(libpcap REQUIRED IMPORTED_TARGET GLOBAL libpcap>=1.10)  # captures of exchanges' feeds
+add_library(pcap::pcap ALIAS PkgConfig::libpcap)
+
+pkg_check_modules(libsimdjson REQUIRED IMPORTED_TARGET GLOBAL simdjson>=3.0)  # messages of feeds in JSON
+add_library(simdjson::simdjson ALIAS PkgConfig::libsimdjson)
+
 pkg_check_modules(libedit REQUIRED IMPORTED_TARGET GLOBAL libedit>=3.1)  # the line that a shell reads
 add_library(libedit::libedit ALIAS PkgConfig::libedit)
 

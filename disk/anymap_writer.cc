@@ -13,6 +13,7 @@
 #include "disk/file_image.h"
 #include "disk/symbol_file_writer.h"
 #include "table/encoded.h"
+#include "table/storable.h"
 #include "table/types.h"
 
 namespace tickstack::disk {
@@ -22,7 +23,6 @@ constexpr std::string_view kEmptyList("\xff\x01\x00\x00\x00\x00\x00\x00", 8);
 constexpr uint64_t kBuilt = uint64_t{1} << 56;  // Flag of items that are built when they are read.
 constexpr size_t kCompactBytesMax = 95;
 constexpr size_t kAlignment = 16;
-constexpr int kDepthMax = 100;
 constexpr int kCompactBase = 0x7f;
 
 // Writes one item after the other into the payload.
@@ -30,8 +30,9 @@ class ItemWriter {
  public:
   explicit ItemWriter(uint64_t offset) : offset_(offset) {}
 
-  // Appends one encoded value to bytes(); returns the reference to it.
-  absl::StatusOr<uint64_t> Append(std::span<const std::byte> value, int depth = 0);
+  // Appends one encoded value to bytes(), with stand-ins for what cannot be stored; returns the
+  // reference to it.
+  absl::StatusOr<uint64_t> AppendRow(std::span<const std::byte> value);
 
   ByteBuffer& bytes() { return bytes_; }
   // Drops the bytes so far, which have been written.
@@ -39,6 +40,8 @@ class ItemWriter {
     offset_ += bytes_.size();
     bytes_.clear();
   }
+  // Returns how many stand-ins there are so far.
+  uint64_t stand_ins() const { return stand_ins_; }
   // Returns the names of all symbols so far, in order of first use.
   std::vector<std::string_view> Names() const { return {names_.begin(), names_.end()}; }
 
@@ -50,17 +53,19 @@ class ItemWriter {
   }
   void AppendObjectHeader(int type, std::byte attribute, uint64_t count);
   int32_t NumberOf(std::string_view name);
+  absl::StatusOr<uint64_t> Append(std::span<const std::byte> value);
+  absl::StatusOr<uint64_t> AppendStandIn(std::string_view what);
   absl::StatusOr<uint64_t> AppendAtom(int type, std::span<const std::byte> data);
   absl::StatusOr<uint64_t> AppendVector(int type, std::span<const std::byte> value);
   absl::StatusOr<uint64_t> AppendObject(int type, uint64_t flag,
-                                        std::span<const std::span<const std::byte>> parts,
-                                        int depth);
-  absl::StatusOr<uint64_t> AppendList(std::span<const std::byte> value, int depth);
+                                        std::span<const std::span<const std::byte>> parts);
+  absl::StatusOr<uint64_t> AppendList(std::span<const std::byte> value);
 
   uint64_t offset_;  // Offset of bytes_ in the payload.
   ByteBuffer bytes_;
   StringMap<int32_t> numbers_;
   std::deque<std::string> names_;
+  uint64_t stand_ins_ = 0;
 };
 
 void ItemWriter::AppendObjectHeader(int type, std::byte attribute, uint64_t count) {
@@ -117,22 +122,21 @@ absl::StatusOr<uint64_t> ItemWriter::AppendVector(int type, std::span<const std:
 }
 
 // Appends an object with references, which come first, before the referenced items.
-absl::StatusOr<uint64_t> ItemWriter::AppendObject(int type, uint64_t flag,
-                                                  std::span<const std::span<const std::byte>> parts,
-                                                  int depth) {
+absl::StatusOr<uint64_t> ItemWriter::AppendObject(
+    int type, uint64_t flag, std::span<const std::span<const std::byte>> parts) {
   Align();
   const uint64_t at = End();
   AppendObjectHeader(type, std::byte{0}, parts.size());
   const size_t references = bytes_.size();
   bytes_.Extend(parts.size() * sizeof(uint64_t));
   for (size_t i = 0; i < parts.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(const uint64_t reference, Append(parts[i], depth + 1));
+    TS_ASSIGN_OR_RETURN(const uint64_t reference, Append(parts[i]));
     std::memcpy(bytes_.data() + references + i * sizeof(reference), &reference, sizeof(reference));
   }
   return at | flag;
 }
 
-absl::StatusOr<uint64_t> ItemWriter::AppendList(std::span<const std::byte> value, int depth) {
+absl::StatusOr<uint64_t> ItemWriter::AppendList(std::span<const std::byte> value) {
   constexpr size_t kHeaderBytes = 6;
   constexpr int kListObject = kAnymapType;
   const auto count = static_cast<uint32_t>(LoadLittle<int32_t>(value.data() + 2));
@@ -145,33 +149,51 @@ absl::StatusOr<uint64_t> ItemWriter::AppendList(std::span<const std::byte> value
     items.push_back(rest.first(*bytes));
     rest = rest.subspan(*bytes);
   }
-  return AppendObject(kListObject, 0, items, depth);
+  return AppendObject(kListObject, 0, items);
 }
 
-absl::StatusOr<uint64_t> ItemWriter::Append(std::span<const std::byte> value, int depth) {
-  if (depth > kDepthMax) return Unimplemented("lists {} deep", depth);
+absl::StatusOr<uint64_t> ItemWriter::AppendRow(std::span<const std::byte> value) {
   if (EncodedBytes(value) != value.size()) {
     return DataLoss("{} bytes that are not one whole value", value.size());
   }
+  const std::optional<Unstorable> found = FindUnstorable(value);
+  return found && found->is_whole ? AppendStandIn(found->what) : Append(value);
+}
+
+absl::StatusOr<uint64_t> ItemWriter::AppendStandIn(std::string_view what) {
+  ++stand_ins_;
+  const std::string text = fmt::format("{}{}", kStandInPrefix, what);
+  ByteBuffer value;
+  value.AppendLittle(static_cast<uint8_t>(Type::kChar));
+  value.AppendLittle(uint8_t{0});
+  value.AppendLittle(static_cast<int32_t>(text.size()));
+  value.Append(AsBytes(text));
+  return AppendVector(static_cast<int>(Type::kChar), value.span());
+}
+
+// Recurses no deeper than kDepthMax: AppendRow has checked the row.
+absl::StatusOr<uint64_t> ItemWriter::Append(std::span<const std::byte> value) {
   const auto type = static_cast<int8_t>(value.front());
   if (type < 0 && IsVectorType(static_cast<Type>(-type))) {
     return AppendAtom(-type, value.subspan(1));
   }
   if (type > 0 && IsVectorType(static_cast<Type>(type))) return AppendVector(type, value);
-  if (type == static_cast<int8_t>(Type::kList)) return AppendList(value, depth);
-  // A dictionary is keys and values; a table has an attribute and a dictionary of columns.
+  if (type == static_cast<int8_t>(Type::kList)) return AppendList(value);
+  if (IsFunctionCode(type)) return AppendStandIn(EncodedFunctionText(value));
+  // A dictionary is keys and values; a table has an attribute and a dictionary of columns. The
+  // attribute of a sorted dictionary (type 127) is not stored.
   const bool table = type == static_cast<int8_t>(Type::kTable);
-  if (!table && type != static_cast<int8_t>(Type::kDict)) {
-    return Unimplemented("a value of type {}", type);
+  if (!table && type != static_cast<int8_t>(Type::kDict) &&
+      type != static_cast<int8_t>(Type::kSortedDict)) {
+    return DataLoss("a value of type {}", type);
   }
-  if (table && value[2] != std::byte{99}) return Unimplemented("a table of type {}", type);
   const std::span<const std::byte> pair = value.subspan(table ? 3 : 1);
   const std::optional<size_t> first = EncodedBytes(pair);
   if (!first || *first == pair.size()) {
     return DataLoss("a dictionary of {} bytes ends after its keys", value.size());
   }
   const std::span<const std::byte> parts[] = {pair.first(*first), pair.subspan(*first)};
-  return AppendObject(table ? 0x62 : 0x63, kBuilt, parts, depth);
+  return AppendObject(table ? 0x62 : 0x63, kBuilt, parts);
 }
 
 class AnymapWriter {
@@ -190,6 +212,7 @@ class AnymapWriter {
     TS_ASSIGN_OR_RETURN(uint64_t bytes, references.Finish());
     TS_ASSIGN_OR_RETURN(const uint64_t payload_bytes, payload.Finish());
     bytes += payload_bytes;
+    if (options.stand_ins != nullptr) *options.stand_ins += writer.items_.stand_ins();
     const std::vector<std::string_view> all_names = writer.items_.Names();
     if (all_names.empty()) return bytes;
     TS_ASSIGN_OR_RETURN(FileImage names, create(path + "##"));
@@ -218,7 +241,7 @@ class AnymapWriter {
 
   absl::Status AppendRow(const Snapshot& snapshot, size_t column, size_t row) {
     constexpr size_t kPieceBytes = size_t{64} << 10;
-    const absl::StatusOr<uint64_t> reference = items_.Append(snapshot.Item(column, row));
+    const absl::StatusOr<uint64_t> reference = items_.AppendRow(snapshot.Item(column, row));
     if (!reference.ok()) return Annotate(reference.status(), fmt::format("row {}", row));
     TS_RETURN_IF_ERROR(references_.Append(std::as_bytes(std::span(&*reference, 1))));
     if (items_.bytes().size() < kPieceBytes) return absl::OkStatus();

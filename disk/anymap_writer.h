@@ -11,15 +11,20 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "disk/column_writer.h"
 
 namespace tickstack::disk {
 
+// What a stand-in begins with: the string that takes the place of what has no form on the disk
+// (table/storable.h), such as "not stored: {x+y}". A function in a list, dictionary or table is
+// replaced there; a row that is too large or nested too deep is replaced as a whole.
+inline constexpr std::string_view kStandInPrefix = "not stored: ";
+
 // Does what WriteColumn (column_writer.h) does, for a column of type kList. An empty column becomes
-// a single file with an empty list. kUnimplemented, with the row and what was found, for a function
-// or for lists nested 100 deep.
+// a single file with an empty list. kDataLoss, with the row, for bytes that are no value.
 absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const std::string& path, const ColumnWriterOptions& options);
 

@@ -18,7 +18,7 @@
 namespace tickstack::disk {
 namespace {
 
-constexpr size_t kTextMax = 80;  // Bytes of a value in an error.
+constexpr size_t kShownTextMax = 80;  // Bytes of a value in an error.
 
 bool IsNumber(Type type) {
   return type == Type::kShort || type == Type::kInt || type == Type::kLong || type == Type::kReal ||
@@ -149,7 +149,7 @@ absl::Status CastStrings(const ColumnView& from, uint64_t first_row, ByteBuffer&
     const bool is_empty = item.is_list() && item.count() == 0;
     if (!is_empty && (!is_text || item.text().find('\0') != std::string_view::npos)) {
       return InvalidArgument("row {}: {}, expected a string without a zero byte", first_row + row,
-                             FormatJson(item).substr(0, kTextMax));
+                             FormatJson(item).substr(0, kShownTextMax));
     }
     if (!is_empty) out.Append(item.text());
     out.AppendLittle(uint8_t{0});

@@ -103,6 +103,7 @@ class ColumnChecker {
     layout_ = column_->layout();
     result_.rows = column_->rows();
     result_.type = column_->type();
+    result_.is_plain_symbols = column_->kind() == ColumnKind::kSymbols;
     AddDiskBytes();
     if (layout_.form == ColumnForm::kSerialised || column_->kind() == ColumnKind::kItems) {
       CheckItems();

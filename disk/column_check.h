@@ -32,7 +32,8 @@ struct ColumnCheck {
   // Row count; nullopt if not even the header could be read.
   std::optional<uint64_t> rows;
   std::optional<Type> type;
-  uint64_t disk_bytes = 0;  // Including companion files.
+  bool is_plain_symbols = false;  // Symbols without a domain.
+  uint64_t disk_bytes = 0;        // Including companion files.
   // For a parted enum whose rows are in order: the first row of each symbol, then the row count.
   std::vector<uint64_t> group_starts;
 

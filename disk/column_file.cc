@@ -8,6 +8,7 @@
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "disk/kdb_format.h"
+#include "disk/plain_symbols.h"
 #include "disk/stored_value.h"
 
 namespace tickstack::disk {
@@ -128,6 +129,13 @@ absl::Status ColumnFile::ReadSerialised() {
 absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
   TS_ASSIGN_OR_RETURN(const StoredNames names, ParseStoredNames(bytes));
   rows_ = names.count;
+  if (domains_ != nullptr) {
+    std::vector<SymbolId> ids(names.count);
+    TS_RETURN_IF_ERROR(NumberPlainSymbols(*domains_, names.text, ids));
+    name_starts_.reserve(names.count);
+    for (const SymbolId id : ids) name_starts_.push_back(static_cast<uint32_t>(id));
+    return absl::OkStatus();
+  }
   name_starts_.reserve(names.count);
   for (size_t at = 0; at < names.text.size();) {
     name_starts_.push_back(kSerialisedVectorBytes + at);
@@ -169,7 +177,8 @@ absl::Status ColumnFile::ReadElements(RowRange rows, std::span<std::byte> out) c
 
 absl::StatusOr<RowRange> ColumnFile::VerifyRowsAround(uint64_t row) const {
   TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
-  if (file_->is_verified() || file_->is_compressed()) return RowRange{0, rows_};
+  const bool was_read = layout_.width == 0;  // When it was opened.
+  if (was_read || file_->is_verified() || file_->is_compressed()) return RowRange{0, rows_};
   const uint64_t width = layout_.width, begin = layout_.data_offset + row * width;
   const uint64_t block_begin = begin / kChecksumBlockBytes * kChecksumBlockBytes;
   const uint64_t block_end = block_begin + kChecksumBlockBytes;
@@ -179,14 +188,22 @@ absl::StatusOr<RowRange> ColumnFile::VerifyRowsAround(uint64_t row) const {
 }
 
 absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) const {
-  if (kind_ != ColumnKind::kEnum)
-    return InvalidArgument("{}: expected an enumerated column", path());
-  if (domain_ == nullptr) {
+  const bool has_ids = kind_ == ColumnKind::kSymbols && domains_ != nullptr;
+  if (kind_ != ColumnKind::kEnum && !has_ids) {
+    return InvalidArgument("{}: expected a column of symbols of a database", path());
+  }
+  if (domain_ == nullptr && !has_ids) {
     return NotFound("{}: its domain {} is not in the database", path(), layout_.domain);
   }
   if (rows.begin_row > rows.end_row || rows.end_row > rows_ || out.size() != rows.rows()) {
     return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
                            out.size(), rows_);
+  }
+  if (has_ids) {
+    for (size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<SymbolId>(static_cast<uint32_t>(name_starts_[rows.begin_row + i]));
+    }
+    return absl::OkStatus();
   }
   TS_ASSIGN_OR_RETURN(const PinnedBytes held, ElementsInPlace());
   TS_RETURN_IF_ERROR(VerifyRows(rows));
@@ -258,7 +275,7 @@ absl::Status ColumnFile::CompareWithIndex(int64_t position, RowRange rows) const
 }
 
 absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
-  if (kind_ == ColumnKind::kEnum) {
+  if (kind_ == ColumnKind::kEnum || domains_ != nullptr) {
     SymbolId id = kNullSymbol;
     TS_RETURN_IF_ERROR(ReadSymbols({row, row + 1}, std::span(&id, 1)));
     return Value::Symbol(domains_->symbols().NameOf(id));

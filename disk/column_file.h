@@ -142,7 +142,7 @@ class ColumnFile {
   Type type_ = Type::kList;
   uint64_t rows_ = 0;
   size_t element_bytes_ = 0;
-  std::vector<uint64_t> name_starts_;         // For kSymbols: where each name begins in the file.
+  std::vector<uint64_t> name_starts_;         // For kSymbols: ids, or offsets in the file.
   std::unique_ptr<const NestedItems> items_;  // For kItems; nullptr if there are none.
   // Written once, under parted_mutex_, before knows_parted_ is set with release.
   mutable std::optional<PartedIndex> parted_;

@@ -63,7 +63,7 @@ absl::StatusOr<RepairedColumn> RepairColumn(const PartitionWriterOptions& option
   TS_RETURN_IF_ERROR(storage.Remove(folder));
   RepairedColumn repaired;
   const absl::Status status = [&]() -> absl::Status {
-    TS_RETURN_IF_ERROR(WriteTables(how, date, std::span(&table, 1), folder, *sym));
+    TS_RETURN_IF_ERROR(WriteTables(how, date, std::span(&table, 1), folder, *sym).status());
     const std::string made = fmt::format("{}/{}", folder, name);
     TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> again,
                         ChecksumFile::Open(fmt::format("{}/{}", made, kChecksumName)));

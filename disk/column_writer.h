@@ -12,6 +12,7 @@
 //
 // Threads: reentrant; other columns may be written concurrently.
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,12 +51,14 @@ struct ColumnWriterOptions {
   size_t window_bytes = size_t{64} << 10;  // Size of a window; at least 64 KiB.
   // Receives the checksums of the files; may be nullptr.
   ChecksumCollector* checksums = nullptr;
+  // Counts the stand-ins for values that have no form on the disk (anymap_writer.h); may be
+  // nullptr.
+  std::atomic<uint64_t>* stand_ins = nullptr;
 };
 
 // Writes and syncs the column's files: `path`, for lists also `path#` and `path##`. Does not sync
 // the directory. Each symbol of the column must have a position. Returns the total size of the
-// files. Errors: kUnimplemented, with the row, if a list column has a value that a file cannot
-// hold.
+// files. Errors: kDataLoss, with the row, if a list column has bytes that are no value.
 //
 // Memory: a window, a FileImage (two for lists), and some 50 bytes per symbol for the index.
 absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, const RowOrder& order,

@@ -353,6 +353,10 @@ void Database::ReadPartitionedTables() {
   for (std::string& name : names) {
     auto table = std::make_unique<PartitionedTable>(std::move(name), partitions_, domains_);
     table->ReadSchema();
+    // Each row has the partition's value in this column, also if a file has its name.
+    table->hides_column_ = std::erase_if(table->schema_.columns, [this](const ColumnSpec& column) {
+                             return column.name == partition_column();
+                           }) > 0;
     if (!table->schema().columns.empty()) {
       partitioned_.push_back(std::move(table));
     } else {

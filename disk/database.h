@@ -49,6 +49,9 @@ class PartitionedTable {
   // type kList, and so has a column whose type cannot be read from any partition's file.
   const Schema& schema() const { return schema_; }
   const std::string& name() const { return schema_.table; }
+  // True if its files have a column with the name of the partitions' virtual column. schema()
+  // leaves it out: each row has the partition's value.
+  bool hides_column() const { return hides_column_; }
 
   // Returns the table's part in `Database::partitions()[partition]`; nullptr if that partition
   // lacks the table. If a merge has replaced the partition since the database was opened, returns
@@ -67,6 +70,7 @@ class PartitionedTable {
   const std::span<const Partition> partitions_;
   const std::shared_ptr<const SymbolDomains> domains_;
   Schema schema_;
+  bool hides_column_ = false;
   // One for each partition. It holds nullptr until the part is opened. The pointer is then stored
   // once, with release, which pairs with the acquire in In.
   struct Part;

@@ -18,6 +18,7 @@
 #include "disk/column_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
+#include "disk/left_out_table.h"
 #include "disk/object_store.h"
 #include "disk/partition_versions.h"
 #include "disk/stored_file.h"
@@ -257,6 +258,15 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
     return check;
   }
   CheckColumnList(names_path, names->size(), check);
+  const absl::StatusOr<std::optional<std::string>> why_left_out = WhyLeftOut(directory);
+  if (!why_left_out.ok() || *why_left_out) {
+    AddFinding(why_left_out.ok()
+                   ? Finding{directory, std::nullopt,
+                             "the table of this day is not written: " + **why_left_out}
+                   : FindingOf(directory, why_left_out.status()),
+               check);
+    return check;
+  }
   if (const auto revisions = ReadRevisions(directory); !revisions.ok()) {
     AddFinding(FindingOf(fmt::format("{}/{}", directory, kRevisionsName), revisions.status()),
                check);
@@ -316,6 +326,12 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
           check);
     }
     if (column.type) table.types.emplace_back((*names)[i], *column.type);
+    if (column.is_plain_symbols) {
+      AddWarning({path_of(i), std::nullopt,
+                  "symbols that are not enumerated: each process that reads them takes 4 bytes of "
+                  "memory a row, and `where` finds no index"},
+                 check);
+    }
   }
   if (first != columns.end()) check.rows = *first->rows;
   const auto time = std::ranges::find(*names, "time");
@@ -402,6 +418,40 @@ void CheckUnnamed(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   }
 }
 
+// Reports columns that have the name of the partitions' column: queries show the partition's value
+// instead.
+void CheckPartitionColumn(const Database& database, std::span<const TableToCheck> tables,
+                          DatabaseCheck& check) {
+  for (const TableToCheck& table : tables) {
+    if (!table.is_partitioned) continue;
+    for (const auto& [column, type] : table.types) {
+      if (column != database.partition_column()) continue;
+      AddFinding({table.directory + "/" + column, std::nullopt,
+                  fmt::format("a column {}, which the partitions are named for: queries show the "
+                              "partition's value, and kdb+ has two columns of this name",
+                              column)},
+                 check);
+    }
+  }
+}
+
+// Reports files in a partition, which has only folders: one for each table.
+void CheckFilesOfPartition(const std::string& partition, DatabaseCheck& check) {
+  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition);
+  if (!entries.ok()) return;  // Reported with its tables.
+  for (const DirectoryEntry& entry : *entries) {
+    if (!entry.is_file || entry.name.starts_with('.') || entry.name.ends_with('$')) continue;
+    const std::string path = partition + "/" + entry.name;
+    const absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path);
+    const absl::StatusOr<std::span<const std::byte>> head =
+        file.ok() ? (*file)->Head() : file.status();
+    const bool is_value = head.ok() && ParseColumnLayout(*head, (*file)->bytes()).ok();
+    Finding finding{path, std::nullopt,
+                    "a file, expected only folders of tables: queries do not see it"};
+    is_value ? AddFinding(std::move(finding), check) : AddWarning(std::move(finding), check);
+  }
+}
+
 // Reports missing tables: a table should be in all partitions from its first one on, as `.Q.chk`
 // ensures. Queries here and in kdb+ know the tables of the newest partition; one that another
 // partition lacks has no rows there.
@@ -480,6 +530,7 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
 
   std::vector<TableToCheck> tables;
   for (const Partition& partition : database->partitions()) {
+    CheckFilesOfPartition(partition.directory, check);
     const absl::StatusOr<std::vector<std::string>> directories =
         TableDirectories(partition.directory);
     if (!directories.ok()) {
@@ -501,6 +552,7 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
       CheckTables(tables, {root, sym_bytes, database->domains()}, workers, never, check));
   CheckTypes(tables, check);
   CheckUnnamed(tables, check);
+  CheckPartitionColumn(*database, tables, check);
   CheckTablesOfPartitions(*database, tables, check);
   std::mutex mutex;  // Of `check`, while the tasks run.
   workers

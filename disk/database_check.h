@@ -37,6 +37,7 @@ struct DatabaseCheck {
 //   partitions     for each table: its `.d`; that each column exists, is whole (CheckColumn) and
 //                  has as many rows as the others; that the newest partition has the table, with
 //                  the same types
+//                  The partitions are named for none of its columns. A partition has no files
 //   root           splayed tables and flat files
 //   checksums      every block of every file that has them
 //
@@ -44,8 +45,8 @@ struct DatabaseCheck {
 // or null. It is one if the column's file exists.
 //
 // Warnings are for databases that kdb+ loads: times of a symbol that do not ascend in a table
-// parted by symbol, files beside a table that its `.d` does not name, a `.d` with an attribute or a
-// wrong count.
+// parted by symbol, symbols that are not enumerated, files beside a table that its `.d` does not
+// name, or beside the tables of a partition, a `.d` with an attribute or a wrong count.
 //
 // A table that another version replaces meanwhile (partition_versions.h) is checked again.
 //

@@ -66,6 +66,11 @@ class DatabaseCheckTest : public testing::Test {
     }
     return texts;
   }
+  // Removes the column that has a warning.
+  void RemovePlainSymbols() {
+    files_.Write(table_ + ".d", NamesFile({"sym", "time", "size", "text", "old", "src"}));
+    std::filesystem::remove(files_.PathOf(table_ + "name"));
+  }
   // Changes a byte of a file of the table.
   void Set(const std::string& name, size_t at, char byte) {
     std::fstream file(files_.PathOf(table_ + name),
@@ -100,6 +105,37 @@ TEST_F(DatabaseCheckTest, NamesColumnsOfOtherCountsAndTornAppends) {
               ElementsAre("time: 3 rows, column sym has 4",
                           "time@40: 4 bytes behind the last row, where a row has 8: part of an "
                           "append"));
+}
+
+TEST_F(DatabaseCheckTest, WarnsOfSymbolsThatAreNotEnumerated) {
+  const DatabaseCheck check = Check();
+  ASSERT_EQ(check.warnings.size(), 1u);
+  EXPECT_EQ(check.warnings[0].path, files_.PathOf(table_ + "name"));
+  EXPECT_THAT(check.warnings[0].what, testing::HasSubstr("symbols that are not enumerated"));
+}
+
+TEST_F(DatabaseCheckTest, NamesAStoredColumnOfThePartitions) {
+  files_.Write(table_ + ".d", NamesFile({"date", "time"}));
+  files_.Write(table_ + "date", VectorFile<int32_t>(14, {1, 2, 3, 4}));
+  for (const char* rest : {"sym", "size", "text", "text#", "old", "old#", "name", "src"}) {
+    std::filesystem::remove(files_.PathOf(table_ + rest));
+  }
+  EXPECT_THAT(Findings(),
+              ElementsAre(testing::HasSubstr("date: a column date, which the partitions are named "
+                                             "for: queries show the partition's value")));
+}
+
+TEST_F(DatabaseCheckTest, NamesFilesBesideTheTablesOfAPartition) {
+  files_.Write("2024.01.02/flat", NamesFile({"a", "b"}));
+  files_.Write("2024.01.02/flat.vector", VectorFile<int64_t>(7, {1, 2}));
+  files_.Write("2024.01.02/notes.txt", "read me");
+  files_.Write("2024.01.02/.hidden", NamesFile({"a"}));
+  EXPECT_THAT(Findings(),
+              ElementsAre("2024.01.02/flat: a file, expected only folders of tables: queries do "
+                          "not see it",
+                          testing::HasSubstr("2024.01.02/flat.vector: a file")));
+  EXPECT_THAT(Check().warnings, testing::Contains(testing::Field(
+                                    &Finding::path, files_.PathOf("2024.01.02/notes.txt"))));
 }
 
 TEST_F(DatabaseCheckTest, NamesColumnsThatAreMissing) {
@@ -165,6 +201,7 @@ TEST_F(DatabaseCheckTest, SeesEveryChangeOfTheIndex) {
 }
 
 TEST_F(DatabaseCheckTest, NamesATimeThatGoesBackWithinASymbol) {
+  RemovePlainSymbols();
   files_.Write(table_ + "time", VectorFile<int64_t>(12, {10, 9, 5, 6}));
   EXPECT_THAT(Findings(), IsEmpty());
   ASSERT_EQ(Check().warnings.size(), 1u);
@@ -176,6 +213,7 @@ TEST_F(DatabaseCheckTest, NamesATimeThatGoesBackWithinASymbol) {
 // Goal: every flipped bit of a `.d` is detected. Method: flip each of them, with another partition
 // that shows the table's columns.
 TEST_F(DatabaseCheckTest, SeesEveryChangedBitOfTheColumnList) {
+  RemovePlainSymbols();
   for (const std::string day : {"2024.01.01/", "2024.01.03/"}) {
     files_.Write(day + "trade/.d", NamesFile({"size", "time"}));
     files_.Write(day + "trade/size", VectorFile<int32_t>(6, {1, 2}));
@@ -203,7 +241,8 @@ TEST_F(DatabaseCheckTest, NamesAColumnThatOnePartitionsListLeavesOut) {
   files_.Write("2024.01.03/trade/.d", NamesFile({"size", "time"}));
   files_.Write("2024.01.03/trade/size", VectorFile<int32_t>(6, {1, 2}));
   files_.Write("2024.01.03/trade/time", VectorFile<int64_t>(12, {1, 2}));
-  files_.Write(table_ + ".d", NamesFile({"sym", "time", "text", "old", "name", "src"}));
+  RemovePlainSymbols();
+  files_.Write(table_ + ".d", NamesFile({"sym", "time", "text", "old", "src"}));
   EXPECT_THAT(Findings(), ElementsAre(".d: does not name column size, whose file is there, and "
                                       "which other partitions have"));
   files_.Write(table_ + "notes", "anything");

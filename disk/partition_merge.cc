@@ -7,6 +7,7 @@
 
 #include "base/directory.h"
 #include "base/file.h"
+#include "base/logging.h"
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
@@ -319,7 +320,13 @@ absl::Status PartitionMerge::WriteVersion(SymbolFileWriter& sym, const std::stri
   for (const MergedTable& each : counts_) {
     if (!each.derived) writer.keep_order.insert(each.table);
   }
-  TS_RETURN_IF_ERROR(WriteTables(writer, date_, snapshots_, made, sym));
+  TS_ASSIGN_OR_RETURN(const WrittenPartition written,
+                      WriteTables(writer, date_, snapshots_, made, sym));
+  for (const WrittenTable& table : written.tables) {
+    if (table.stand_ins == 0) continue;
+    LogWarn("values that no database can store were merged as strings table={} values={}",
+            table.table, table.stand_ins);
+  }
   TS_RETURN_IF_ERROR(WriteRevisions(made, version));
   TS_RETURN_IF_ERROR(LinkTheRest(made));
   return storage_.SyncDirectory(made);

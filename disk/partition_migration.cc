@@ -22,6 +22,7 @@
 #include "disk/database.h"
 #include "disk/directory_copy.h"
 #include "disk/kdb_format.h"
+#include "disk/left_out_table.h"
 #include "disk/partition_versions.h"
 #include "disk/partition_writer.h"
 #include "disk/row_reader.h"
@@ -355,7 +356,7 @@ absl::Status PartMigration::MakeColumn(const std::string& made, SymbolFileWriter
       "default",
       CompressionOf(fmt::format("{}/{}", directory_, like)).value_or(CompressionOptions()));
   const Snapshot snapshot = elements->TakeSnapshot();
-  TS_RETURN_IF_ERROR(WriteTables(writer, /*date=*/0, std::span(&snapshot, 1), made, sym));
+  TS_RETURN_IF_ERROR(WriteTables(writer, /*date=*/0, std::span(&snapshot, 1), made, sym).status());
   const std::string directory = fmt::format("{}/{}", made, table_);
   const std::string checksum_path = fmt::format("{}/{}", directory, kChecksumName);
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> written,
@@ -452,6 +453,13 @@ absl::StatusOr<std::vector<PartMigration>> PartsToChange(
     TS_ASSIGN_OR_RETURN(const bool has_table,
                         IsDirectory(fmt::format("{}/{}", partition.directory, table)));
     if (!has_table) {
+      ++migration.without;
+      continue;
+    }
+    // It will be written with the columns that the schema has then.
+    TS_ASSIGN_OR_RETURN(const std::optional<std::string> why_left_out,
+                        WhyLeftOut(fmt::format("{}/{}", partition.directory, table)));
+    if (why_left_out) {
       ++migration.without;
       continue;
     }

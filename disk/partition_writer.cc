@@ -14,6 +14,7 @@
 #include "disk/checksum_file.h"
 #include "disk/column_writer.h"
 #include "disk/file_image.h"
+#include "disk/left_out_table.h"
 #include "disk/partition_versions.h"
 #include "disk/row_order.h"
 #include "disk/rows_of_date.h"
@@ -37,18 +38,9 @@ absl::Status CheckName(std::string_view what, std::string_view name) {
 absl::Status CheckNames(std::span<const Snapshot> tables) {
   StringSet names;
   for (const Snapshot& table : tables) {
-    const Schema& schema = table.schema();
-    TS_RETURN_IF_ERROR(CheckName("table", schema.table));
-    if (!names.insert(schema.table).second) {
-      return InvalidArgument("table {}: given twice", schema.table);
-    }
-    StringSet columns;
-    for (const ColumnSpec& column : schema.columns) {
-      TS_RETURN_IF_ERROR(
-          Annotate(CheckName("column", column.name), fmt::format("table {}", schema.table)));
-      if (!columns.insert(column.name).second) {
-        return InvalidArgument("table {}: two columns {}", schema.table, column.name);
-      }
+    TS_RETURN_IF_ERROR(CheckFileNames(table.schema()));
+    if (!names.insert(table.schema().table).second) {
+      return InvalidArgument("table {}: given twice", table.schema().table);
     }
   }
   return absl::OkStatus();
@@ -138,7 +130,8 @@ class PartitionWriter {
         storage_(storage),
         tables_(tables),
         folder_(std::move(folder)),
-        checksums_(tables.size()) {
+        checksums_(tables.size()),
+        stand_ins_(tables.size()) {
     for (size_t i = 0; i < tables.size(); ++i)
       orders_.emplace_back(tables[i], rows[i], options.workers);
   }
@@ -171,6 +164,9 @@ class PartitionWriter {
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(folder_));
     return bytes_.load();
   }
+
+  // Returns how many values of a table were written as stand-ins.
+  uint64_t stand_ins(size_t table) const { return stand_ins_[table]; }
 
  private:
   std::string FolderOf(size_t table) const {
@@ -207,7 +203,8 @@ class PartitionWriter {
                                     &storage_,
                                     windows_.get(),
                                     window_bytes_,
-                                    &checksums_[each.table]};
+                                    &checksums_[each.table],
+                                    &stand_ins_[each.table]};
       const absl::StatusOr<uint64_t> bytes =
           WriteColumn(tables_[each.table], each.column, orders_[each.table], positions,
                       fmt::format("{}/{}", FolderOf(each.table), name), how);
@@ -226,7 +223,8 @@ class PartitionWriter {
   const Storage& storage_;
   const std::span<const Snapshot> tables_;
   const std::string folder_;
-  std::vector<ChecksumCollector> checksums_;  // By table.
+  std::vector<ChecksumCollector> checksums_;     // By table.
+  std::deque<std::atomic<uint64_t>> stand_ins_;  // By table.
   std::deque<RowOrder> orders_;
   std::unique_ptr<mem::Tier> windows_;
   size_t window_bytes_ = 0;
@@ -234,6 +232,19 @@ class PartitionWriter {
 };
 
 }  // namespace
+
+absl::Status CheckFileNames(const Schema& schema) {
+  TS_RETURN_IF_ERROR(CheckName("table", schema.table));
+  StringSet columns;
+  for (const ColumnSpec& column : schema.columns) {
+    TS_RETURN_IF_ERROR(
+        Annotate(CheckName("column", column.name), fmt::format("table {}", schema.table)));
+    if (!columns.insert(column.name).second) {
+      return InvalidArgument("table {}: two columns {}", schema.table, column.name);
+    }
+  }
+  return absl::OkStatus();
+}
 
 CompressionOptions CompressionRules::Of(std::string_view table, std::string_view column) const {
   for (const std::string& key : {fmt::format("{}.{}", table, column), std::string(column),
@@ -289,39 +300,44 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   TS_ASSIGN_OR_RETURN(const std::string segment, SegmentOf(options.database, date));
   TS_RETURN_IF_ERROR(RemoveUnfinished(segment, storage));
 
-  TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, *sym));
-  WrittenPartition written;
-  written.path = fmt::format("{}/{}", segment, FormatDate(date));
   const std::string unfinished = fmt::format("{}/{}", segment, NameWhileWritten(FormatDate(date)));
-  std::vector<RowsOfDate> rows;
-  for (const Snapshot& table : tables) rows.emplace_back(table, date);
+  absl::StatusOr<WrittenPartition> written = WrittenPartition();
+  const std::string path = fmt::format("{}/{}", segment, FormatDate(date));
   absl::Status status = [&]() -> absl::Status {
-    PartitionWriter writer(options, storage, tables, rows, unfinished);
-    TS_ASSIGN_OR_RETURN(written.bytes, writer.Write(positions));
-    TS_RETURN_IF_ERROR(storage.Rename(unfinished, written.path));
+    TS_ASSIGN_OR_RETURN(written, WriteTables(options, date, tables, unfinished, *sym));
+    for (const LeftOutTable& table : options.left_out) {
+      TS_RETURN_IF_ERROR(WriteLeftOut(options.database, unfinished, table, storage));
+    }
+    if (!options.left_out.empty()) TS_RETURN_IF_ERROR(storage.SyncDirectory(unfinished));
+    TS_RETURN_IF_ERROR(storage.Rename(unfinished, path));
     return storage.SyncDirectory(segment);
   }();
   if (!status.ok()) {
     (void)storage.Remove(unfinished);  // May fail, for example on a full disk.
     return status;
   }
-  for (size_t i = 0; i < tables.size(); ++i) {
-    written.tables.push_back({tables[i].schema().table, rows[i].rows(), rows[i].other_rows(),
-                              rows[i].leaves_out(), rows[i].first_date(), rows[i].last_date()});
-  }
-  written.new_names = sym->appended();
+  written->path = path;
   return written;
 }
 
-absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
-                         std::span<const Snapshot> tables, const std::string& folder,
-                         SymbolFileWriter& sym) {
+absl::StatusOr<WrittenPartition> WriteTables(const PartitionWriterOptions& options, int32_t date,
+                                             std::span<const Snapshot> tables,
+                                             const std::string& folder, SymbolFileWriter& sym) {
   const Storage storage(options.observer);
   TS_RETURN_IF_ERROR(CheckNames(tables));
   TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, sym));
+  WrittenPartition written;
   std::vector<RowsOfDate> rows;
   for (const Snapshot& table : tables) rows.emplace_back(table, date);
-  return PartitionWriter(options, storage, tables, rows, folder).Write(positions).status();
+  PartitionWriter writer(options, storage, tables, rows, folder);
+  TS_ASSIGN_OR_RETURN(written.bytes, writer.Write(positions));
+  for (size_t i = 0; i < tables.size(); ++i) {
+    written.tables.push_back({tables[i].schema().table, rows[i].rows(), rows[i].other_rows(),
+                              rows[i].leaves_out(), rows[i].first_date(), rows[i].last_date(),
+                              writer.stand_ins(i)});
+  }
+  written.new_names = sym.appended();
+  return written;
 }
 
 }  // namespace tickstack::disk

@@ -51,6 +51,12 @@ class CompressionRules {
   std::map<std::string, CompressionOptions, std::less<>> rules_;
 };
 
+// A table of the day that cannot be written, and why.
+struct LeftOutTable {
+  Schema schema;  // Its columns may be unknown: none.
+  std::string why;
+};
+
 struct PartitionWriterOptions {
   std::string database;  // A folder; created if missing.
   CompressionRules compression;
@@ -62,6 +68,8 @@ struct PartitionWriterOptions {
   StorageObserver* observer = nullptr;
   // Tables whose `.d` names the columns in the order of the schema. In others, `sym` is the first.
   std::set<std::string, std::less<>> keep_order = {};
+  // For WritePartition: tables whose absence the partition states (left_out_table.h).
+  std::vector<LeftOutTable> left_out = {};
 };
 
 struct WrittenTable {
@@ -71,6 +79,7 @@ struct WrittenTable {
   bool left_out = false;         // True if these rows were not written.
   int32_t first_other_date = 0;  // The earliest of their dates.
   int32_t last_other_date = 0;   // The latest of their dates.
+  uint64_t stand_ins = 0;        // Values that have no form on the disk (anymap_writer.h).
 };
 
 struct WrittenPartition {
@@ -80,6 +89,10 @@ struct WrittenPartition {
   int64_t new_names = 0;  // Number of names that were added to `sym`.
 };
 
+// Checks that a table and its columns have names that a partition can have. kInvalidArgument, with
+// the name, if not.
+absl::Status CheckFileNames(const Schema& schema);
+
 // Returns the folder in which the partition of a date is, or would be written. kNotFound if that is
 // a segment that does not exist, possibly on a disk that is not mounted.
 absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date);
@@ -88,8 +101,9 @@ absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date)
 // is moved between segments, and after a move that was interrupted, returns the renamed directory.
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date);
 
-// Writes the partition of `date` durably. `tables` must have every table of the process, also those
-// without rows: kdb+ requires each table in each partition. They must share one SymbolTable.
+// Writes the partition of `date` durably. `tables` and `left_out` together must have every table of
+// the process, also those without rows: kdb+ requires each table in each partition. They must share
+// one SymbolTable.
 //
 //   kFailedPrecondition  the date already has a partition
 //   kUnavailable         another process is writing to the database
@@ -102,10 +116,10 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
 
 // Writes the files of some tables in the partition of `date` into the new folder `folder`, and
 // renames nothing. Used for repairs and new versions. Symbols are numbered as in the database's
-// `sym`, whose writer the caller holds.
-absl::Status WriteTables(const PartitionWriterOptions& options, int32_t date,
-                         std::span<const Snapshot> tables, const std::string& folder,
-                         SymbolFileWriter& sym);
+// `sym`, whose writer the caller holds. The result has no path.
+absl::StatusOr<WrittenPartition> WriteTables(const PartitionWriterOptions& options, int32_t date,
+                                             std::span<const Snapshot> tables,
+                                             const std::string& folder, SymbolFileWriter& sym);
 
 // Removes what writers that died left in a segment. The caller holds the lock of SymbolFileWriter,
 // which excludes other writers.

@@ -14,10 +14,14 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
+#include "disk/column_file.h"
 #include "disk/database_check.h"
 #include "disk/partition_testing.h"
 #include "mem/tier.h"
 #include "table/batch_testing.h"
+#include "table/bytes_for_test.h"
+#include "table/codec.h"
+#include "table/storable.h"
 #include "table/symbols.h"
 
 namespace tickstack::disk {
@@ -298,6 +302,78 @@ TEST(PartitionWriter, WritesEveryTypeAsItsBytes) {
     const std::string file = FileBytes(process.Write(folder)->path + "/t/x");
     EXPECT_EQ(file[2], code);
     EXPECT_TRUE(file.substr(16) == bytes);
+  }
+}
+
+// Returns the value with what the writer puts in the place of functions, and without the attributes
+// that files do not have.
+Value AsStored(const Value& value) {
+  if (value.is_function()) {
+    ByteBuffer bytes;
+    Encode(value, bytes);
+    return Value::String("not stored: " + EncodedFunctionText(bytes.span()));
+  }
+  if (value.is_table()) {
+    return Value::Pair(Type::kTable, Attribute::kNone, AsStored(value.keys()),
+                       AsStored(value.values()));
+  }
+  if (value.is_dict()) return Value::Dict(AsStored(value.keys()), AsStored(value.values()));
+  if (value.is_list()) {
+    std::vector<Value> items;
+    for (const Value& item : value.items()) items.push_back(AsStored(item));
+    return Value::List(std::move(items));
+  }
+  if (value.is(Type::kSymbol) && value.is_vector()) return Value::Symbols(value.symbols());
+  if (!value.is_vector()) return value;
+  return Value::Vector(value.type(), ByteBuffer(value.elements()));
+}
+
+// Goal: whatever values a nested column has, its table is written, and each row is read as it was,
+// with a string in the place of each function. Method: random values, compared with the definition.
+TEST(PartitionWriter, WritesAStringInThePlaceOfWhatNoFileHolds) {
+  const auto encoded = [](const Value& value) {
+    ByteBuffer bytes;
+    Encode(value, bytes);
+    return std::string(AsText(bytes));
+  };
+  std::vector<std::string> items;
+  std::vector<Value> expected;
+  uint64_t functions = 0;
+  for (uint64_t seed = 0; seed < 2'000; ++seed) {
+    RandomEncoder random(seed);
+    random.Value();
+    const absl::StatusOr<Value> value = Decode(random.little());
+    if (!value.ok() || value->is(Type::kError)) continue;
+    items.emplace_back(AsText(random.little()));
+    expected.push_back(AsStored(*value));
+  }
+  Value deep = Value::Long(1);
+  for (int i = 0; i < kDepthMax; ++i) deep = Value::List({deep});
+  items.push_back(encoded(deep));
+  expected.push_back(Value::String("not stored: lists nested deeper than 64"));
+  for (const Value& value : expected) {
+    const std::string text = encoded(value);
+    for (size_t at = 0; (at = text.find("not stored: ", at)) != std::string::npos; ++at)
+      ++functions;
+  }
+  ASSERT_GT(functions, 100u);
+
+  Process process;
+  const std::shared_ptr<Table> table = process.Make("t", "x *");
+  process.Make("other", "n j");
+  ASSERT_TRUE(table->Append(Batch(items.size()).AddItems(items).view()).ok());
+  const TemporaryFolder folder;
+  const absl::StatusOr<WrittenPartition> written = process.Write(folder);
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_EQ(written->tables[0].stand_ins, functions);
+  EXPECT_EQ(written->tables[1].stand_ins, 0u);
+  const auto stored = ColumnFile::Open(written->path + "/t/x");
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  ASSERT_EQ((*stored)->rows(), items.size());
+  for (size_t row = 0; row < items.size(); ++row) {
+    const absl::StatusOr<Value> value = (*stored)->ItemAt(row);
+    ASSERT_TRUE(value.ok()) << value.status();
+    ASSERT_EQ(encoded(*value), encoded(expected[row])) << row;
   }
 }
 

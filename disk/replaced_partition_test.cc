@@ -21,7 +21,6 @@
 #include "disk/database.h"
 #include "disk/database_check.h"
 #include "disk/late_rows_testing.h"
-#include "disk/partition_export.h"
 #include "disk/partition_merge.h"
 #include "disk/partition_migration.h"
 #include "disk/partition_testing.h"
@@ -135,22 +134,6 @@ TEST_F(ReplacedPartitionTest, ACheckFindsDamageOfTheNewVersion) {
   ASSERT_TRUE(check.ok()) << check.status();
   ASSERT_EQ(check->findings.size(), 1u);
   EXPECT_EQ(check->findings[0].path, day() + "/trade/size");
-}
-
-TEST_F(ReplacedPartitionTest, AnExportOfTheOldVersionIsNotTakenForTheNewOne) {
-  ExportOptions options;
-  options.destination = folder_ / "exported";
-  options.tables = {"trade"};
-  const auto before = *Database::Open(db());
-  ASSERT_TRUE(before->FindPartitioned("trade")->In(0).ok());
-  ASSERT_TRUE(Merge().ok());
-  const auto old = ExportPartitions(*before, options, Storage());
-  ASSERT_TRUE(old.ok()) << old.status();
-  EXPECT_EQ(old->written.at(0).rows, 4u);
-  const auto now = ExportPartitions(**Database::Open(db()), options, Storage());
-  ASSERT_TRUE(now.ok()) << now.status();
-  EXPECT_EQ(now->unchanged, 1u);  // The other day.
-  EXPECT_EQ(now->written.at(0).rows, 6u);
 }
 
 TEST_F(ReplacedPartitionTest, ChecksumsOfTheOldVersionAreNotWrittenIntoTheNewOne) {

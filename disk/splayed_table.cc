@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/left_out_table.h"
 #include "disk/object_store.h"
 #include "disk/partition_versions.h"
 
@@ -77,7 +78,12 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumnIn(
     TS_ASSIGN_OR_RETURN(checksums,
                         ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
   }
-  return ColumnFile::Open(fmt::format("{}/{}", directory, names_[i]), domains_, checksums.get());
+  absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
+      ColumnFile::Open(fmt::format("{}/{}", directory, names_[i]), domains_, checksums.get());
+  if (!absl::IsNotFound(file.status())) return file;
+  TS_ASSIGN_OR_RETURN(const std::optional<std::string> why, WhyLeftOut(directory));
+  if (!why) return file;
+  return FailedPrecondition("{}: the table of this day is not written: {}", directory, *why);
 }
 
 absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenColumn(size_t i) const {

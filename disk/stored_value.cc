@@ -10,9 +10,12 @@
 #include "disk/kdb_format.h"
 #include "table/codec.h"
 #include "table/encoded.h"
+#include "table/storable.h"
 
 namespace tickstack::disk {
 namespace {
+
+static_assert(kStoredValueBytesMax == kStorableBytesMax);
 
 // An enum: the name of its domain NUL, attribute, i32 count, that many i32 positions.
 struct Enum {

@@ -20,6 +20,7 @@ namespace {
 
 // The beginnings of the tickerplant's refusals: another feed has the name, or has taken it over.
 constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
+constexpr std::string_view kAccessWord = "access:";  // The name belongs to another user.
 // Those that do not pass: another map of shards, or a source that another map has rows of.
 constexpr std::string_view kShardWord = "shard:", kAgainWord = "again:";
 constexpr size_t kChunkBytes = size_t{256} << 10;  // Passed to the link at once: fits the cache.
@@ -34,6 +35,24 @@ Value RowsDict(const NameMap<int64_t>& rows, const std::vector<std::string>& tab
   }
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::span<const int64_t>(counts)));
+}
+
+Value CountsDict(const SourceCounts& counts) {
+  SymbolVector names;
+  std::vector<int64_t> numbers;
+  for (const auto& [name, number] : counts) {
+    names.push_back(name);
+    numbers.push_back(number);
+  }
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(numbers)));
+}
+
+// Returns one number of each line, by the names of the lines.
+Value LinesDict(const std::vector<LineStats>& lines, int64_t LineStats::* number) {
+  SourceCounts counts;
+  for (const LineStats& line : lines) counts.emplace_back(line.name, line.*number);
+  return CountsDict(counts);
 }
 
 // Reads the answer to `.u.feed`: symbols to longs. nullopt for anything else.
@@ -156,6 +175,10 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
   if (answer.ok()) return OnRows(*answer, now_ns);
   if (answer.status().code() == absl::StatusCode::kUnavailable) return;  // OnDisconnected follows.
   if (state_ == FeedState::kAsking && Message(answer.status()).starts_with(protocol::kFeed)) {
+    if (source_->live_input() != nullptr) {
+      return Fail(FailedPrecondition(
+          "the tickerplant does not know .u.feed, which says what a live source may forget"));
+    }
     LogWarn(
         "tickerplant does not know .u.feed: publishing by .u.upd, a broken connection may lose "
         "rows");
@@ -164,7 +187,8 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
     return Resume(rows_sent_, now_ns);
   }
   const std::string_view why = Message(answer.status());
-  if (why.starts_with(kHeldWord)) return OnHeld(answer.status(), now_ns);
+  if (why.starts_with(kHeldWord) || why.starts_with(kAccessWord))
+    return OnHeld(answer.status(), now_ns);
   if (why.starts_with(kTakenWord)) {
     taken_over_ = true;
     return Fail(answer.status());
@@ -185,6 +209,15 @@ void Feed::OnHeld(const absl::Status& why, int64_t now_ns) {
   if (first || limit.Pass(now_ns)) {
     LogWarn("waits for its name name={} error=\"{}\"", settings_.name, Message(why));
   }
+}
+
+void Feed::OnClockSet(int64_t ns) {
+  for (int64_t* const time_ns : {&ask_ns_, &flush_ns_, &progress_ns_, &rate_ns_}) *time_ns += ns;
+  if (!clock_started_) return;
+  source_->MoveClock(ns);
+  if (source_->next_due_ns() == kAlwaysDue) return;  // It has no pace.
+  LogWarn("clock was set, rows are due at the same pace from now on step_s={:.1f}{}",
+          static_cast<double>(ns) / static_cast<double>(kNsPerSecond), ShardText());
 }
 
 void Feed::OnRefused(std::string_view why, int64_t now_ns) {
@@ -282,6 +315,7 @@ void Feed::CheckReceipt(NameMap<int64_t> logged, int64_t now_ns) {
     behind += std::max<int64_t>(0, asked - now);
   }
   rows_logged_ = std::move(logged);
+  source_->OnLogged(rows_logged_);
   if (progress) resends_ = 0;
   if (progress || behind == 0) progress_ns_ = now_ns;
   if (state_ == FeedState::kConfirming && AllLogged()) {
@@ -450,6 +484,13 @@ Value Feed::Stats(int64_t now_ns) const {
   add("numbered", Value::Boolean(numbered_));
   add("rows", RowsDict(rows_sent_, source_->tables()));
   add("logged", RowsDict(rows_logged_, source_->tables()));
+  add("messages", CountsDict(source_->Counts()));
+  const std::vector<LineStats> lines = source_->Lines();
+  add("line_packets", LinesDict(lines, &LineStats::packets));
+  add("line_bytes", LinesDict(lines, &LineStats::bytes));
+  add("line_lost", LinesDict(lines, &LineStats::lost));
+  add("line_repeated", LinesDict(lines, &LineStats::repeated));
+  add("line_bad", LinesDict(lines, &LineStats::bad));
   add("rows_total", Value::Long(rows_total_));
   add("rows_per_s", Value::Float(rows_per_s_));
   add("lag_ms", Value::Float(late ? static_cast<double>(now_ns - due_ns) / kNsPerMs : 0));

@@ -30,6 +30,8 @@
 //
 // Plain kdb+tick does not know `.u.feed`. It gets `.u.upd[table;x]`, which has no numbers: messages
 // that are under way when such a connection breaks may be lost.
+// A live source keeps its rows until it is told that they are logged, so it needs numbers: without
+// them the feed fails.
 //
 // This class is a state machine without socket or clock. Threads: one owner.
 
@@ -43,7 +45,7 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/name_map.h"
-#include "feed/source.h"
+#include "feed/sources/source.h"
 #include "table/value.h"
 
 namespace tickstack::feed {
@@ -96,18 +98,24 @@ class Feed {
 
   Feed(FeedSettings settings, std::unique_ptr<Source> source);
 
-  // `now_ns` is the current time in ns since 2000, which must not decrease from call to call.
+  // `now_ns` is the current time in ns since 2000, which must not decrease from call to call, apart
+  // from steps that OnClockSet has told.
   void Start(int64_t now_ns);                    // Repeated calls have no effect.
   void OnConnected(Link* link, int64_t now_ns);  // `link` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
   void OnRefused(std::string_view why, int64_t now_ns);  // The tickerplant refused a message.
+  // The wall clock was set ahead by `ns`, or back if negative. The feed goes on at its pace: rows
+  // of the time that the clock skipped are not due at once, and those of a repeated time do not
+  // wait.
+  void OnClockSet(int64_t ns);
 
   // Sends due rows while the connection's queue has room. Returns the time of the next call;
   // kNeverDue: call after the next event.
   int64_t Poll(int64_t now_ns);
 
   FeedState state() const { return state_; }
+  const std::string& name() const { return settings_.name; }  // Its rows are numbered under it.
   bool finished() const { return state_ == FeedState::kDone || state_ == FeedState::kFailed; }
   const absl::Status& error() const { return error_; }  // Why it failed.
   bool taken_over() const { return taken_over_; }  // True if it failed because it lost its name.
@@ -115,6 +123,7 @@ class Feed {
   bool granted() const { return granted_; }
   void Admit(int64_t now_ns);  // All shards have granted their claims.
   const Source& source() const { return *source_; }
+  LiveInput* live_input() const { return source_->live_input(); }  // Source::live_input.
   const NameMap<int64_t>& rows_sent() const { return rows_sent_; }
   const NameMap<int64_t>& rows_logged() const { return rows_logged_; }
 
@@ -124,6 +133,12 @@ class Feed {
   //   connected      boolean
   //   numbered       boolean: the tickerplant knows `.u.feed`
   //   rows, logged   dictionaries, table -> long: published rows, and those known to be logged
+  //   messages       dictionary, name -> long: what the source has read, if it counts that
+  //   line_packets   dictionary, line -> long: packets that a live source received
+  //   line_bytes     likewise: bytes of their payloads
+  //   line_lost      likewise: packets that the kernel dropped
+  //   line_repeated  likewise: messages that were received before
+  //   line_bad       likewise: packets that do not fit
   //   rows_total     long: rows sent by this process, with those that were sent again
   //   rows_per_s     float: over at least the last second
   //   lag_ms         float: how long the next row to send has been due; 0 if the feed is in time

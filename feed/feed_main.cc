@@ -15,7 +15,7 @@
 #include "feed/feed.h"
 #include "feed/feed_metrics.h"
 #include "feed/feed_service.h"
-#include "feed/shard_source.h"
+#include "feed/sources/shard_source.h"
 #include "serve/process_status.h"
 #include "table/shard_id.h"
 #include "wire/address.h"
@@ -46,18 +46,25 @@ absl::StatusOr<std::vector<FeedTarget>> TargetsOf(const FeedOptions& options,
   if (shards.map == nullptr) {
     TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(options.tickerplant));
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, options.source.chosen().Open());
+    settings.name = NumberedName(options.name, options.source.chosen(), source->RowsId());
     targets.push_back(
         {{}, std::move(address), std::make_unique<Feed>(settings, std::move(source))});
     return targets;
   }
-  // With another map, row n of a shard is another row, so the rows have another name.
-  settings.name = NameUnderMap(settings.name, DigestText(shards.map.get()));
   for (size_t i = 0; i < shards.map->size(); ++i) {
     const auto& only = shards.only;
     const bool is_other = std::ranges::find(only, shards.map->shards()[i]) == only.end();
     if (!only.empty() && is_other) continue;
     TS_ASSIGN_OR_RETURN(wire::Address address, wire::ParseAddress(shards.tickerplants[i]));
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> all, options.source.chosen().Open());
+    if (all->live_input() != nullptr) {
+      return InvalidArgument(
+          "lines: a stack with shards cannot receive them; it can take the rows "
+          "of another stack that does");
+    }
+    // With another map, row n of a shard is another row, so the rows have another name.
+    settings.name = NameUnderMap(NumberedName(options.name, options.source.chosen(), all->RowsId()),
+                                 DigestText(shards.map.get()));
     TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source,
                         ShardSource::Create(std::move(all), shards.map, i, shards.schemas));
     settings.shard = shards.map->shards()[i];
@@ -71,8 +78,7 @@ absl::Status Run(FeedOptions options) {
   if (!(options.batch_ms >= 0 && options.batch_ms <= 60'000)) {
     return InvalidArgument("batch-ms {}: expected 0 to 60000", options.batch_ms);
   }
-  const FeedSettings settings = {.name = NumberedName(options.name, options.source.chosen()),
-                                 .instance = DrawInstance(),
+  const FeedSettings settings = {.instance = DrawInstance(),
                                  .take_over = options.take_over,
                                  .again = options.again,
                                  .waits_for_others = options.shards.map != nullptr,
@@ -91,15 +97,14 @@ absl::Status Run(FeedOptions options) {
                                .facts = [&service] { return FactsOf(service); },
                                .reasons = ReasonsOf,
                                .limits = options.health});
-  wire::ServerOptions server_options;
-  server_options.http_options.status = &status;
+  const wire::ServerOptions server_options = serve::LoopServerOptions(&status);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, service.queries()));
   LogInfo("feed up port={} tickerplant={} name={} instance={} {}", server->port(),
           options.shards.map == nullptr
               ? options.tickerplant
               : fmt::format("{}", fmt::join(options.shards.tickerplants, ";")),
-          settings.name, settings.instance, service.feed().source().Describe());
+          service.feed().name(), settings.instance, service.feed().source().Describe());
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   const wire::Heartbeat heartbeat(loop, options.listener);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "feed/source_registry.h"
+#include "feed/sources/source_registry.h"
 #include "serve/health.h"
 #include "table/schema.h"
 #include "table/shard_map.h"

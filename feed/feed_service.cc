@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/logging.h"
@@ -9,6 +10,7 @@
 #include "feed/feed_stats.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
+#include "wire/readable_watch.h"
 
 namespace tickstack::feed {
 
@@ -18,6 +20,9 @@ namespace {
 // Rows that become due within this time are sent together: a separate row costs a message and a
 // wake-up in two processes, some 20 us of processor time. It delays no row by more than this.
 constexpr int64_t kGatherNs = 250'000;
+// Longest time between two calls of a live source: if somebody sets the clock, its deadline may be
+// far away until the source is told.
+constexpr int64_t kLiveWaitNsMax = kNsPerSecond;
 
 }  // namespace
 
@@ -30,7 +35,12 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
         shard_(std::move(target.shard)),
         feed_(std::move(target.feed)),
         timer_(service.loop_),
-        client_(service.loop_, std::move(target.tickerplant), Options(), this) {}
+        live_timer_(service.loop_),
+        client_(service.loop_, std::move(target.tickerplant), Options(), this) {
+    if (LiveInput* const live = feed_->live_input(); live != nullptr) {
+      watch_.emplace(service.loop_, live->fd(), [this] { Receive(); });
+    }
+  }
 
   const std::string& shard() const { return shard_; }
   Feed& feed() { return *feed_; }
@@ -44,7 +54,7 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
       // Fails, from the loop, when the connection ends: by then this link may be destroyed.
       const auto now = alive.lock();
       if (now == nullptr || *now != connects || service_.stopped_) return;
-      feed_->OnAnswer(answer, service_.clock_.NowNs());
+      feed_->OnAnswer(answer, service_.NowNs());
       service_.AdmitIfAllGranted();
       Pump();
     });
@@ -56,7 +66,7 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
     LogInfo("tickerplant connected address={}", client_.address().ToString());
     ++*connects_;
     connection_ = &connection;
-    feed_->OnConnected(this, service_.clock_.NowNs());
+    feed_->OnConnected(this, service_.NowNs());
     Pump();
   }
   void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override {
@@ -70,7 +80,7 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
     const std::vector<Value>& items = value->items();
     if (!items[0].is_atom_of(Type::kSymbol) || items[0].symbol() != protocol::kRefused) return;
     if (!items[1].is_string()) return;
-    feed_->OnRefused(items[1].text(), service_.clock_.NowNs());
+    feed_->OnRefused(items[1].text(), service_.NowNs());
     Pump();
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
@@ -80,16 +90,19 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
     }
     ++*connects_;
     connection_ = nullptr;
-    feed_->OnDisconnected(service_.clock_.NowNs());
+    feed_->OnDisconnected(service_.NowNs());
   }
 
   wire::Connection* connection() const { return connection_; }
   void Close(std::chrono::nanoseconds at_most) {
     timer_.Cancel();
+    live_timer_.Cancel();
+    watch_.reset();
     if (connection_ != nullptr) connection_->CloseWhenSent(at_most);
   }
 
  private:
+  void Receive();
   static wire::ClientOptions Options() {
     wire::ClientOptions options;
     options.user = "feed";
@@ -101,6 +114,8 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
   const std::string shard_;
   std::unique_ptr<Feed> feed_;
   wire::Timer timer_;
+  wire::Timer live_timer_;                    // When a live source has something to do.
+  std::optional<wire::ReadableWatch> watch_;  // Only for a live source.
   LogLimit connect_limit_{10 * kNsPerSecond};
   wire::Connection* connection_ = nullptr;
   std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
@@ -110,23 +125,42 @@ class FeedService::Sender final : public wire::ClientHandler, public Link {
 // Lets the feed send due rows, and schedules the next call.
 void FeedService::Sender::Pump() {
   if (service_.stopped_) return;
-  const int64_t now_ns = service_.clock_.NowNs();
+  const int64_t now_ns = service_.NowNs();
   const int64_t call_ns = feed_->Poll(now_ns);
   if (call_ns == kNeverDue) return timer_.Cancel();
   const int64_t wait_ns = call_ns <= now_ns ? 0 : std::max(kGatherNs, call_ns - now_ns);
   timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { Pump(); });
 }
 
+// Lets a live source take what has arrived, and sends the rows. A feed that has failed receives
+// nothing more.
+void FeedService::Sender::Receive() {
+  if (service_.stopped_) return;
+  if (feed_->finished()) return watch_.reset();
+  const int64_t now_ns = service_.NowNs();
+  const int64_t call_ns = feed_->live_input()->Receive(now_ns);
+  if (call_ns == kNeverDue) {
+    live_timer_.Cancel();
+  } else {
+    const std::chrono::nanoseconds wait(std::clamp<int64_t>(call_ns - now_ns, 0, kLiveWaitNsMax));
+    live_timer_.Once(wait, [this] { Receive(); });
+  }
+  Pump();
+}
+
 FeedService::FeedService(wire::EventLoop& loop, std::vector<FeedTarget> targets)
     : clock_(loop.clock()),
+      steps_(clock_),
       loop_(loop),
-      queries_(&clock_,
-               {{".feed.start",
-                 [this] {
-                   Start();
-                   return Value();
-                 }},
-                {".feed.stats", [this] { return Stats(); }, serve::LoopQueries::Effect::kReads}}) {
+      queries_(&clock_, {{".feed.start",
+                          [this] {
+                            Start();
+                            return Value();
+                          }},
+                         {".feed.stats",
+                          [this] { return Stats(); },
+                          serve::LoopQueries::Effect::kReads,
+                          {"rows", "logged"}}}) {
   for (FeedTarget& target : targets) {
     senders_.push_back(std::make_unique<Sender>(*this, std::move(target)));
   }
@@ -142,9 +176,17 @@ FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
 
 FeedService::~FeedService() { stopped_ = true; }
 
+// Returns the time, and first tells the feeds if the clock was set.
+int64_t FeedService::NowNs() {
+  if (const int64_t step_ns = steps_.Take(); step_ns != 0) {
+    for (const auto& sender : senders_) sender->feed().OnClockSet(step_ns);
+  }
+  return clock_.NowNs();
+}
+
 void FeedService::Start() {
   for (const auto& sender : senders_) {
-    sender->feed().Start(clock_.NowNs());
+    sender->feed().Start(NowNs());
     sender->Pump();
   }
 }
@@ -156,7 +198,7 @@ void FeedService::AdmitIfAllGranted() {
       std::ranges::all_of(senders_, [](const auto& each) { return each->feed().granted(); });
   if (!admitted_) return;
   for (const auto& sender : senders_) {
-    sender->feed().Admit(clock_.NowNs());
+    sender->feed().Admit(NowNs());
     sender->Pump();
   }
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock_steps.h"
 #include "base/time.h"
 #include "feed/feed.h"
 #include "serve/loop_queries.h"
@@ -52,8 +53,10 @@ class FeedService {
  private:
   class Sender;
   void AdmitIfAllGranted();
+  int64_t NowNs();
 
   const Clock& clock_;
+  ClockSteps steps_;
   wire::EventLoop& loop_;
   bool stopped_ = false;
   bool admitted_ = false;  // All shards have granted their claims.

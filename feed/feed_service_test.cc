@@ -8,8 +8,8 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "feed/sim_source.h"
-#include "feed/source_testing.h"
+#include "feed/sources/sim_source.h"
+#include "feed/sources/source_testing.h"
 #include "wire/client.h"
 #include "wire/listener_options.h"
 #include "wire/server.h"
@@ -166,6 +166,28 @@ class TwoShardsTest : public FeedServiceTest {
 
 // Goal: no shard gets a first row before all have said that they have no objection. Method: the
 // other tickerplant does not answer, until its connection breaks.
+// Goal: a feed with a pace neither floods the tickerplant with the rows of a day that the clock has
+// skipped, nor falls silent until the clock has caught up with the time before it was set back.
+TEST_F(FeedServiceTest, KeepsItsPaceWhenTheClockIsSet) {
+  SimOptions options;
+  options.rate = 1'000;
+  options.batch_rows = 100;
+  service_ = std::make_unique<FeedService>(
+      loop_, wire::Address{"127.0.0.1", tickerplant_server_->port(), {}},
+      std::make_unique<Feed>(FeedSettings{}, *options.Open()));
+  service_->Start();
+  const auto rows = [this] { return tickerplant_.rows["quote"].size(); };
+  simulation_.RunFor(2s);
+  EXPECT_NEAR(static_cast<double>(rows()), 2'000 / 1.1, 30);
+  for (const int64_t step_ns : {kNsPerDay, -2 * kNsPerDay, 3'600 * kNsPerSecond, -kNsPerSecond}) {
+    const size_t before = rows();
+    simulation_.SetClock(step_ns);
+    simulation_.RunFor(2s);
+    EXPECT_NEAR(static_cast<double>(rows() - before), 2'000 / 1.1, 30) << step_ns;
+  }
+  EXPECT_EQ(service_->feed().state(), FeedState::kPublishing);
+}
+
 TEST_F(TwoShardsTest, SendNoFirstRowBeforeBothHaveAnswered) {
   other_.answers = false;
   OpenBoth();

@@ -9,10 +9,10 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "feed/lean_source.h"
-#include "feed/sim_source.h"
-#include "feed/source_testing.h"
-#include "feed/tplog_source.h"
+#include "feed/sources/lean_source.h"
+#include "feed/sources/sim_source.h"
+#include "feed/sources/source_testing.h"
+#include "feed/sources/tplog_source.h"
 #include "wire/ipc.h"
 
 namespace tickstack::feed {

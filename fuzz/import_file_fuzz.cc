@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "disk/arrow_reader.h"
-#include "disk/csv_reader.h"
 #include "fuzz/scratch_folder.h"
+#include "interchange/arrow_reader.h"
+#include "interchange/csv_reader.h"
 
-namespace tickstack::disk {
+namespace tickstack::interchange {
 namespace {
 
 uint64_t SumOf(const arrow::ColumnValues& values, arrow::Content content) {
@@ -96,9 +96,9 @@ void Run(std::span<const std::byte> data) {
 }
 
 }  // namespace
-}  // namespace tickstack::disk
+}  // namespace tickstack::interchange
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  tickstack::disk::Run(std::as_bytes(std::span(data, size)));
+  tickstack::interchange::Run(std::as_bytes(std::span(data, size)));
   return 0;
 }

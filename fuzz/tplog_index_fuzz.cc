@@ -16,14 +16,14 @@
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "fuzz/scratch_folder.h"
-#include "wire/tplog_check.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_index.h"
-#include "wire/tplog_reader.h"
-#include "wire/tplog_repair.h"
-#include "wire/tplog_writer.h"
+#include "tplog/tplog_check.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_index.h"
+#include "tplog/tplog_reader.h"
+#include "tplog/tplog_repair.h"
+#include "tplog/tplog_writer.h"
 
-namespace tickstack::wire {
+namespace tickstack::tplog {
 namespace {
 
 constexpr uint64_t kMessages = 3;
@@ -120,9 +120,9 @@ void Run(std::span<const std::byte> data) {
 }
 
 }  // namespace
-}  // namespace tickstack::wire
+}  // namespace tickstack::tplog
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  tickstack::wire::Run(std::as_bytes(std::span(data, size)));
+  tickstack::tplog::Run(std::as_bytes(std::span(data, size)));
   return 0;
 }

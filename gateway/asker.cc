@@ -217,8 +217,13 @@ class Asker::Attempt {
     if (now_ns < HedgeNs()) return;
     Replica& slow = replicas_.at(waiting_.front());
     if (!slow.IsSilent(now_ns)) return;
-    may_hedge_ = false;
-    if (SendToNext()) ++slow.hedged;
+    if (SendToNext()) {
+      may_hedge_ = false;
+      ++slow.hedged;
+    } else if (slow.IsLost(now_ns)) {
+      may_hedge_ = false;
+      AskOthers();
+    }
   }
 
   Call& call_;

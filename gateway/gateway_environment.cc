@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -177,18 +178,23 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   absl::Status Gone(std::span<const int32_t> days) const {
     of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
     const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
+    const std::string day = days.empty() ? std::string() : FormatDate(days.front());
     std::string failures;
     for (const Side side : {Side::kLast, Side::kPast}) {
       const std::vector<ProcessContents>& processes = now->shards[shard_].Of(side).processes;
       for (size_t i = 0; i < processes.size(); ++i) {
-        if (processes[i].failure.empty()) continue;
+        const bool is_blocked = std::ranges::any_of(
+            days, [&](int32_t each) { return processes[i].blocked.starts_with(FormatDate(each)); });
+        const std::string why = !processes[i].failure.empty() ? processes[i].failure
+                                : is_blocked ? "the day is not written: " + processes[i].blocked
+                                             : std::string();
+        if (why.empty()) continue;
         failures += fmt::format("; {} {}: {}", replicas_.On(side)->name(),
-                                replicas_.On(side)->at(i).address.ToString(), processes[i].failure);
+                                replicas_.On(side)->at(i).address.ToString(), why);
       }
     }
     return absl::AbortedError(
-        AbslView(fmt::format("unavailable: no process has {} of {} now{}", name_,
-                             days.empty() ? std::string() : FormatDate(days.front()), failures)));
+        AbslView(fmt::format("unavailable: no process has {} of {} now{}", name_, day, failures)));
   }
 
  private:
@@ -278,15 +284,20 @@ Question GatewayEnvironment::ForLast(Replicas& replicas, const SideContents& con
   const std::vector<ProcessContents>& processes = contents.processes;
   if (may.empty()) may.assign(processes.size(), true);
   const int64_t now_ns = SteadyNs();
-  size_t fewest = SIZE_MAX;
+  // The lowest rank is asked: of the rdbs with the newest day, those with the fewest other days.
+  const auto rank = [](const ProcessContents& process) {
+    const int32_t newest = process.days.empty() ? kNullInt : process.days.back();
+    return std::pair{-int64_t{newest}, process.days.size()};
+  };
+  std::optional<std::pair<int64_t, size_t>> lowest;
   for (size_t i = 0; i < processes.size(); ++i) {
     const Replica& replica = replicas.at(i);
-    const bool live = replica.health == Health::kLive && !replica.IsSilent(now_ns);
-    if (may[i] && live) fewest = std::min(fewest, processes[i].days.size());
+    const bool live = replica.health == Health::kLive && !replica.IsLost(now_ns);
+    if (may[i] && live) lowest = std::min(lowest.value_or(rank(processes[i])), rank(processes[i]));
   }
   Question question{&replicas, &request, only_reads, may, std::vector<bool>(may.size(), false)};
   for (size_t i = 0; i < processes.size(); ++i) {
-    if (!may[i] || processes[i].days.size() <= fewest) continue;
+    if (!may[i] || !lowest || rank(processes[i]) <= *lowest) continue;
     question.may[i] = false;
     question.if_no_other[i] = true;
   }

@@ -61,9 +61,10 @@ class GatewayEnvironment : public query::Environment {
   class Table;
   class SpreadTable;
   Value ReplicaTable() const;
-  // Returns a question to an rdb about the rows that it has. While a day is being written, the rdb
-  // that writes it has its rows, too; those with the fewest days are asked, so that answers do not
-  // alternate. `may`: as in Question. `request` must live until the answer is there.
+  // Returns a question to an rdb about the rows that it has. Not all rdbs begin a day at the same
+  // time, and while a day is being written, the rdb that writes it has its rows, too. Of those with
+  // the newest day, those with the fewest days are asked, so that answers do not alternate. `may`:
+  // as in Question. `request` must live until the answer is there.
   static Question ForLast(Replicas& replicas, const SideContents& contents, const Value& request,
                           bool only_reads, std::vector<bool> may);
 

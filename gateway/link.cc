@@ -24,16 +24,14 @@ void Link::Send(const Value& question, AnswerSink* sink) {
     if (is_ready_) Call(*client_->connection());
     return;
   }
-  client_ = std::make_unique<wire::Client>(
-      loop_, address_,
-      wire::ClientOptions{.connection = {.max_message_bytes = options_.max_message_bytes},
-                          .user = "gateway",
-                          .password = {},
-                          .is_link = true,
-                          .connect_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
-                              nanoseconds(options_.connect_ns)),
-                          .reconnect = false},
-      this);
+  wire::ClientOptions how;
+  how.connection.max_message_bytes = options_.max_message_bytes;
+  how.user = "gateway";
+  how.is_link = true;
+  how.connect_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(nanoseconds(options_.connect_ns));
+  how.reconnect = false;
+  client_ = std::make_unique<wire::Client>(loop_, address_, how, this);
 }
 
 void Link::Call(wire::Connection& connection) {

@@ -75,6 +75,10 @@ struct Replica {
     const int64_t since_ns = waits_since_ns.load(std::memory_order_relaxed);
     return since_ns != 0 && now_ns - since_ns > silent_after_ns.load(std::memory_order_relaxed);
   }
+  // Silent for so long that a replica of another day is asked in its place. A process on a busy
+  // machine may be silent for a moment, and that must not bring a day back that has ended.
+  static constexpr int64_t kLostNs = 2'000'000'000;
+  bool IsLost(int64_t now_ns) const { return IsSilent(now_ns - kLostNs); }
 
   wire::Address address;
   bool urgent = false;

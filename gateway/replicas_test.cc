@@ -355,6 +355,22 @@ TEST_F(ReplicasTest, OthersAreAskedIfNoneOfTheFirstAnswers) {
               testing::StartsWith("rdb: no answer: " + first_.address().ToString()));
 }
 
+// Goal: a moment of silence does not bring the day back that another replica still has.
+TEST_F(ReplicasTest, OthersAreAskedOnceTheFirstIsLost) {
+  Make({.hedge_ns = 1'000'000});
+  const Question question{replicas_.get(), &who_, true, {true, false}, {false, true}};
+  first_.hangs = true;
+  Silence(0);
+  std::thread wakes([this] {
+    while (first_.asked == 0) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(50ms);  // Many times hedge_ns.
+    EXPECT_EQ(second_.asked, 0);
+    replicas_->at(0).waits_since_ns = SteadyNs() - 3'000'000'000;
+  });
+  EXPECT_EQ(askers_->Ask(question, {})->as<int64_t>(), 2);
+  wakes.join();
+}
+
 // Three groups of one process each.
 class GroupsTest : public testing::Test {
  protected:

@@ -23,18 +23,24 @@ constexpr std::chrono::nanoseconds kFirstAnswersWithin = 1s;
 constexpr int64_t kGiveUpNs = 2'000'000'000;
 
 // (whether it has read its log, whether it is live; days; columns by table; number of key columns
-// by table; symbol column by table; shard; whether it had read its log before all this). The last
-// item is evaluated first. An rdb that reads its log meanwhile answers 1 to one of both questions
-// only. Before the first day ends, an hdb has no `date`.
+// by table; symbol column by table; shard; why a day is not written; whether it had read its log
+// before all this). The last item is evaluated first. An rdb that reads its log meanwhile answers 1
+// to one of both questions only. Before the first day ends, an hdb has no `date`.
+// The arguments have names that no table has: a table `x` would be hidden by an argument x.
 constexpr std::string_view kLastQuestion =
-    "(.rdb.stats[]`caught_up`live;.rdb.days[];{{x!cols each x}}tables[];"
-    "{{x!count each keys each x}}tables[];{};{};.rdb.stats[]`caught_up)";
+    "(.rdb.stats[]`caught_up`live;.rdb.days[];{{[askedTables]askedTables!cols each askedTables}}"
+    "tables[];{{[askedTables]askedTables!count each keys each askedTables}}tables[];"
+    "{};{};@[value;\".rdb.blocked[]\";\"\"];.rdb.stats[]`caught_up)";
 constexpr std::string_view kPastQuestion =
-    "(1 1;@[value;`date;0#0Nd];{{x!cols each x}}tables[];();{};();1)";
-// Only shards need this: the column by which symbols are spread.
+    "(1 1;@[value;`date;0#0Nd];{{[askedTables]askedTables!cols each askedTables}}tables[];();{};"
+    "();\"\";1)";
+// Only shards need this: the column by which symbols are spread. Null if a day of the table cannot
+// be read: that does not keep the other tables.
 constexpr std::string_view kSymbolColumns =
-    "{x!{c:exec c from meta x where t=\"s\";$[`sym in c;`sym;first c]}each x}tables[]";
-// An rdb of an earlier version does not know it.
+    "{[askedTables]askedTables!{[askedTable]@[{[askedTable]askedNames:exec c from meta askedTable "
+    "where t=\"s\";$[`sym in askedNames;`sym;first askedNames]};askedTable;`]}each askedTables}"
+    "tables[]";
+// An rdb of an earlier version does not know it, nor .rdb.blocked.
 constexpr std::string_view kShard = ".u.shard[]", kShardIfAny = "@[value;\".u.shard[]\";()]";
 
 Value QuestionOf(Side side, bool shards) {
@@ -50,13 +56,13 @@ constexpr std::string_view kNotReady = "it has not read its whole log yet";
 // `shard`: of an rdb; nullptr: of an hdb, which may have days of any map.
 absl::Status Take(const Value& answer, const ShardId* shard, ProcessContents& process,
                   Health& health) {
-  constexpr size_t kItems = 7;
+  constexpr size_t kItems = 8;
   if (!answer.is_list() || answer.count() != kItems) {
     return FailedPrecondition("it answers as neither an rdb nor an hdb");
   }
   Value items[kItems];
   for (size_t i = 0; i < kItems; ++i) items[i] = query::ItemAt(answer, i);
-  const auto& [states, days, tables, keys, symbol_columns, of_shard, was_ready] = items;
+  const auto& [states, days, tables, keys, symbol_columns, of_shard, blocked, was_ready] = items;
   const bool has_tables = tables.is_dict() && tables.values().is_array();
   const bool has_names = has_tables && tables.keys().is(Type::kSymbol);
   if (!states.is(Type::kLong) || states.count() != 2 || !days.is(Type::kDate) || !has_tables ||
@@ -76,6 +82,7 @@ absl::Status Take(const Value& answer, const ShardId* shard, ProcessContents& pr
   health = state[1] != 1 ? Health::kDoubtful : Health::kLive;
   process.days.assign(days.span<int32_t>().begin(), days.span<int32_t>().end());
   std::ranges::sort(process.days);
+  process.blocked = blocked.is(Type::kChar) ? std::string(blocked.text()) : std::string();
   process.tables.clear();
   process.shapes.clear();
   for (size_t i = 0; has_names && i < tables.keys().count(); ++i) {

@@ -49,6 +49,7 @@ struct ProcessContents {
   NameMap<std::vector<std::string>> tables;  // Columns by table, without `date`.
   NameMap<TableShape> shapes;                // By table.
   NameMap<std::string> symbol_columns;       // By table: `sym`, or the first one; if there is one.
+  std::string blocked;                       // The newest day that an rdb cannot write.
   std::string failure;                       // Why it did not answer this time; empty: it did.
 };
 

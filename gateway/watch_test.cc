@@ -63,6 +63,7 @@ class Process final : public wire::ServerHandler {
     answer.push_back(
         Value::Dict(tables, Value::Symbols(ready ? SymbolVector{"sym"} : SymbolVector{})));
     answer.push_back(AnswerOf({shard_, new_map ? "new" : "map"}));
+    answer.push_back(Value::String(""));
     answer.push_back(Value::Long(was_ready ? 1 : 0));
     connection.Reply(ticket, Value::List(std::move(answer)));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "query/columns/remote_table.h"
 #include "query/language/ast.h"
 #include "query/language/parser.h"
+#include "query/language/term.h"
 
 namespace tickstack::gateway {
 namespace {
@@ -23,10 +25,15 @@ bool IsOneOf(std::string_view name, const std::array<std::string_view, N>& names
   return std::ranges::find(names, name) != names.end();
 }
 
-// Functions that evaluate what a request makes, or change the process.
-constexpr std::array<std::string_view, 11> kInterpret = {"value",  "get",    "eval",  "reval",
-                                                         "parse",  "system", "set",   "insert",
-                                                         "upsert", "exit",   "tables"};
+// True for functions that evaluate what a request makes, or change the process, and for those that
+// may draw random numbers, which are the client's and not the link's.
+bool IsForItsProcess(std::string_view name) {
+  if (name == "exit") return true;  // A function of the process.
+  const query::Builtin* const found = query::FindBuiltin(name);
+  return found != nullptr &&
+         (found->Is(query::Builtin::kInterprets) || found->Is(query::Builtin::kDraws));
+}
+
 constexpr std::array<std::string_view, 8> kTimes = {".z.p", ".z.P", ".z.n", ".z.N",
                                                     ".z.d", ".z.D", ".z.t", ".z.T"};
 
@@ -49,7 +56,7 @@ class Reader {
       // Any other name may be in a namespace of the client.
       if (!name.starts_with(".rdb.") && !name.starts_with(".tier.") && !of_hdb) fits_ = false;
     }
-    if (IsOneOf(name, kInterpret)) fits_ = false;
+    if (IsForItsProcess(name)) fits_ = false;
   }
 
   void Constant(const Value& value) {
@@ -87,12 +94,22 @@ class Reader {
         return;
       case Node::Kind::kQuery:
         return Query(*node.query);
+      case Node::Kind::kApply:
+        if (IsQueryOrChoice(node)) return Statements(std::span(node.children).subspan(1));
+        return Statements(node.children);
       default:
         return Statements(node.children);
     }
   }
 
  private:
+  // True for ?[t;c;b;a] and ?[c;x;y], which draw nothing.
+  static bool IsQueryOrChoice(const Node& node) {
+    const Node& function = *node.children[0];
+    return function.kind == Node::Kind::kFunction && function.function->name == "?" &&
+           node.children.size() > 3;
+  }
+
   void Symbol(std::string_view name) {
     // In a functional form it is a column.
     if (IsDate(name) || is_own_(name)) fits_ = false;

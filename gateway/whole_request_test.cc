@@ -28,7 +28,7 @@ TEST(WholeRequestTest, WhatOneProcessCanAnswerIsWhole) {
         "aj[`sym`time;trade;quote]", "exec last price from trade where time>.z.n-0D01",
         "count trade", "?[`trade;();0b;()]", "trade lj select last bid by sym from quote",
         "sum each til each 3 4", "select from trade where size>avg size", "meta trade",
-        "f[trade;1]"}) {
+        "f[trade;1]", "?[101b;1 2 3;0]"}) {
     EXPECT_EQ(KindOf(Value::String(text)), "whole") << text;
   }
 }
@@ -65,6 +65,13 @@ TEST(WholeRequestTest, WhatDependsOnTheClientOrOtherProcessesIsNot) {
                                  "`t set trade",
                                  "mine[]",
                                  "date[]",
+                                 "6?100",
+                                 "-3?trade",
+                                 "?[10;100]",
+                                 "rand 5",
+                                 "rand each 5 6",
+                                 "10 20(?)'100",
+                                 "select from trade where i in 5?100",
                                  "select from select from past"}) {
     EXPECT_EQ(KindOf(Value::String(text)), "here") << text;
   }
@@ -91,6 +98,8 @@ TEST(WholeRequestTest, ListsApplyTextsAndNames) {
   EXPECT_EQ(KindOf(ListOf({Value::Symbol("mine"), Value::Long(1)})), "here");
   EXPECT_EQ(KindOf(ListOf({Value::String("{x}"), Value::Long(1)})), "here");
   EXPECT_EQ(KindOf(ListOf({Value::Long(1), Value::Long(1)})), "here");
+  EXPECT_EQ(KindOf(ListOf({Value::String("?"), Value::Long(5), Value::Long(9)})), "here");
+  EXPECT_EQ(KindOf(ListOf({Value::Symbol("rand"), Value::Long(9)})), "here");
   EXPECT_EQ(KindOf(Value::Long(1)), "here");
   EXPECT_EQ(KindOf(Value::Symbol("trade")), "here");
 }

@@ -86,6 +86,70 @@ class HdbTest : public testing::Test {
   std::optional<HdbEnvironment> environment_;
 };
 
+// Goal: symbols that are not enumerated are as good as others in queries, and a stored column
+// `date` does not show beside the partitions' one. Method: the files of a day are replaced.
+TEST_F(HdbTest, ReadsPlainSymbolsAndHidesAStoredDate) {
+  WriteDay(0, 4);
+  WriteDay(1, 4);
+  const std::string table = root_ + "/2024.01.02/trade/";
+  const auto put = [&](const std::string& name, std::string_view bytes) {
+    std::ofstream(table + name, std::ios::binary) << bytes;
+  };
+  using namespace std::string_view_literals;
+  std::filesystem::remove(table + ".checksums");
+  put("sym", "\xff\x01\x0b\0\x04\0\0\0new\0aig\0\0new\0"sv);
+  put(".d", "\xff\x01\x0b\0\x04\0\0\0sym\0date\0time\0size\0"sv);
+  put("date", "\xfe\x20\x0e\0\0\0\0\0\x04\0\0\0\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0"sv);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  for (const auto& [query, expected] : std::vector<std::pair<std::string, int64_t>>{
+           {"exec count i from trade where sym=`new", 2},
+           {"exec count i from trade where date=2024.01.02,sym=`new", 2},
+           {"exec count i from trade where sym=`aig", 3},
+           {"exec count i from trade where date=2024.01.02,sym=`bac", 0},
+           {"exec count i from trade where null sym", 1},
+           {"exec sum size from trade where sym in `new`bac", 4},
+           {"count select by sym from trade", 4},
+           {"(select n:count i by sym from trade)[`new;`n]", 2},
+           {"exec count distinct sym from trade where date=2024.01.02", 3},
+           {"count select from trade where sym like \"n*\"", 2},
+           {"count where `date=cols trade", 1},
+           {"exec count i from trade where date=2024.01.02", 4}}) {
+    EXPECT_EQ(AskLong(query), expected) << query;
+  }
+  const absl::StatusOr<Value> symbols = Evaluate("exec sym from trade where date=2024.01.02");
+  ASSERT_TRUE(symbols.ok()) << symbols.status();
+  EXPECT_EQ(*symbols, Value::Symbols({"new", "aig", "", "new"}));
+  const absl::StatusOr<Value> joined = Evaluate(
+      "exec sym from aj[`sym`time;select sym,time from trade where date=2024.01.02;"
+      "select sym,time,size from trade where date=2024.01.01]");
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(*joined, *symbols);
+}
+
+// Goal: a table that is left out of a day is an error for that day only; its columns are known, and
+// what a gateway asks about all tables is answered.
+TEST_F(HdbTest, ATableThatIsLeftOutOfADayIsAnErrorForThatDay) {
+  WriteDay(0, 4);
+  disk::PartitionWriterOptions options;
+  options.database = root_;
+  options.left_out.push_back({*ParseSchema("trade", "time p, sym s, size j"), "for a reason"});
+  ASSERT_TRUE(disk::WritePartition(options, kFirstDay + 1, {}).ok());
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count date"), 2);
+  EXPECT_EQ(AskLong("exec count i from trade where date=2024.01.01"), 4);
+  for (const char* query :
+       {"exec count i from trade where date=2024.01.02", "count trade",
+        "select from trade where date>2024.01.01", "exec sum size from trade"}) {
+    EXPECT_THAT(ErrorOf(query), HasSubstr("the table of this day is not written: for a reason"));
+  }
+  EXPECT_EQ(AskLong("count cols `trade"), 4);
+  EXPECT_EQ(AskLong("count {[askedTables]askedTables!cols each askedTables}tables[]"), 1);
+  EXPECT_EQ(AskLong("count {[askedTables]askedTables!{[askedTable]@[{[askedTable]askedNames:exec c "
+                    "from meta askedTable where t=\"s\";$[`sym in askedNames;`sym;first "
+                    "askedNames]};askedTable;`]}each askedTables}tables[]"),
+            1);
+}
+
 TEST_F(HdbTest, ADirectoryThatIsNotThereYetHasNoTables) {
   EXPECT_EQ(AskLong("count tables[]"), 0);
   EXPECT_EQ(ErrorOf("count trade"), "trade");

@@ -1,10 +1,14 @@
 #include "kafka/kafka_client.h"
 
 #include <array>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <thread>
 
 #include "base/byte_buffer.h"
 #include "base/logging.h"
@@ -23,6 +27,7 @@ struct AdminDeleter {
   void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
   void operator()(rd_kafka_queue_t* queue) const { rd_kafka_queue_destroy(queue); }
   void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
+  void operator()(rd_kafka_ConfigResource_t* one) const { rd_kafka_ConfigResource_destroy(one); }
 };
 template <typename T>
 using AdminOwned = std::unique_ptr<T, AdminDeleter>;
@@ -74,6 +79,24 @@ void LogKafka(const rd_kafka_t* /*kafka*/, int level, const char* /*facility*/, 
 }
 
 }  // namespace
+
+void KafkaDeleter::operator()(rd_kafka_t* kafka) const {
+  struct Closing {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+  };
+  const auto closing = std::make_shared<Closing>();
+  std::thread([kafka, closing] {
+    rd_kafka_destroy(kafka);
+    const std::lock_guard lock(closing->mutex);
+    closing->done = true;
+    closing->changed.notify_all();
+  }).detach();
+  std::unique_lock lock(closing->mutex);
+  if (closing->changed.wait_for(lock, kCloseMax, [&] { return closing->done; })) return;
+  LogWarn("kafka client not closed, and left to itself s={}", kCloseMax.count());
+}
 
 absl::Status CheckKafkaOptions(const KafkaOptions& options) {
   if (options.brokers.empty()) return InvalidArgument("brokers: expected host:port");
@@ -139,6 +162,35 @@ absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& 
     }
     return KafkaError(code,
                       fmt::format("kafka: create topic {}", rd_kafka_topic_result_name(result)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKeepsRecords(rd_kafka_t* client, const std::string& topic, int timeout_ms) {
+  constexpr std::string_view kPolicy = "cleanup.policy";
+  const AdminOwned<rd_kafka_ConfigResource_t> resource(
+      rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
+  const AdminOwned<rd_kafka_queue_t> queue(rd_kafka_queue_new(client));
+  rd_kafka_ConfigResource_t* wanted = resource.get();
+  rd_kafka_DescribeConfigs(client, &wanted, 1, nullptr, queue.get());
+  const AdminOwned<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), timeout_ms));
+  if (event == nullptr) return Unavailable("kafka: describe topic {}: no answer", topic);
+  // Brokers that are silent answer nothing else either, and others that refuse this work.
+  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
+  size_t count = 0;
+  const rd_kafka_ConfigResource_t** const resources = rd_kafka_DescribeConfigs_result_resources(
+      rd_kafka_event_DescribeConfigs_result(event.get()), &count);
+  for (const rd_kafka_ConfigResource_t* const described : std::span(resources, count)) {
+    size_t entries = 0;
+    const rd_kafka_ConfigEntry_t** const all = rd_kafka_ConfigResource_configs(described, &entries);
+    for (const rd_kafka_ConfigEntry_t* const entry : std::span(all, entries)) {
+      const char* const value = rd_kafka_ConfigEntry_value(entry);
+      if (kPolicy != rd_kafka_ConfigEntry_name(entry) || value == nullptr) continue;
+      if (std::string_view(value).find("compact") == std::string_view::npos) continue;
+      return FailedPrecondition(
+          "kafka: topic {} has {}={}, which removes records: set it to delete", topic, kPolicy,
+          value);
+    }
   }
   return absl::OkStatus();
 }

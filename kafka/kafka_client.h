@@ -5,6 +5,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,7 +19,10 @@
 namespace tickstack::kafka {
 
 struct KafkaDeleter {
-  void operator()(rd_kafka_t* kafka) const { rd_kafka_destroy(kafka); }
+  // Waits for the client's threads, for at most kCloseMax. After that the client is left to itself:
+  // librdkafka 2.0 waits for ever if a topic was deleted from which a consumer reads.
+  static constexpr std::chrono::seconds kCloseMax{3};
+  void operator()(rd_kafka_t* kafka) const;
   void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
   void operator()(rd_kafka_topic_partition_list_t* list) const {
     rd_kafka_topic_partition_list_destroy(list);
@@ -61,6 +65,11 @@ struct NewKafkaTopic {
 // Creates topics; those that exist stay as they are. kUnavailable if the brokers refuse one or do
 // not answer. Blocks, for at most some 20 s.
 absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& topics);
+
+// kFailedPrecondition if Kafka compacts the topic, and so removes records that are needed. OK if it
+// does not, or does not say (without the right to describe configurations). Blocks, for at most
+// `timeout_ms`: kUnavailable after that.
+absl::Status CheckKeepsRecords(rd_kafka_t* client, const std::string& topic, int timeout_ms);
 
 // Times for FindOffsets that stand for where a partition's records begin, and for its end.
 inline constexpr int64_t kTimeOfBeginning = RD_KAFKA_OFFSET_BEGINNING;

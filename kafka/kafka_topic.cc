@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/byte_buffer.h"
+#include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -26,21 +27,46 @@ size_t CostOf(const rd_kafka_message_t& message) {
   return message.len + kOfMessage;
 }
 
+// A record's header with the CRC-32C of its value, as 8 hexadecimal digits. Consumers of librdkafka
+// do not check Kafka's own checksums by default, and brokers do not when they serve a record.
+constexpr const char* kCrcHeader = "crc";
+
+std::string CrcHeaderOf(std::span<const std::byte> record) {
+  return fmt::format("{:08x}", Crc32c(record));
+}
+
+// True if the record has a checksum, and is not what was appended.
+bool IsDamaged(rd_kafka_message_t* message, std::span<const std::byte> record) {
+  rd_kafka_headers_t* headers = nullptr;
+  const void* value = nullptr;
+  size_t bytes = 0;
+  if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+      rd_kafka_header_get_last(headers, kCrcHeader, &value, &bytes) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return false;
+  }
+  return std::string_view(static_cast<const char*>(value), bytes) != CrcHeaderOf(record);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KafkaTopic>> KafkaTopic::Open(wire::EventLoop& loop,
                                                              KafkaTopicOptions options,
-                                                             Events events) {
+                                                             Events events, bool checks_policy) {
   TS_RETURN_IF_ERROR(CheckKafkaOptions(options.kafka));
-  std::unique_ptr<KafkaTopic> topic(new KafkaTopic(loop, std::move(options), std::move(events)));
+  std::unique_ptr<KafkaTopic> topic(
+      new KafkaTopic(loop, std::move(options), std::move(events), checks_policy));
   TS_RETURN_IF_ERROR(topic->OpenClients());
   topic->answers_ = std::thread([raw = topic.get()] { raw->AwaitAnswers(); });
   topic->thread_ = std::thread([raw = topic.get()] { raw->Run(); });
   return topic;
 }
 
-KafkaTopic::KafkaTopic(wire::EventLoop& loop, KafkaTopicOptions options, Events events)
-    : loop_(loop), options_(std::move(options)), events_(std::move(events)) {}
+KafkaTopic::KafkaTopic(wire::EventLoop& loop, KafkaTopicOptions options, Events events,
+                       bool checks_policy)
+    : loop_(loop),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      checks_policy_(checks_policy) {}
 
 absl::Status KafkaTopic::OpenClients() {
   const KafkaDelivery delivery{
@@ -81,10 +107,14 @@ KafkaTopic::~KafkaTopic() {
   if (thread_.joinable()) thread_.join();
   if (answers_.joinable()) answers_.join();
   queue_.clear();  // Before the consumer: messages refer to it.
+  consumer_ = nullptr;
+  if (producer_ == nullptr) return;
   // Waiting for records that nobody takes would take for ever.
-  if (producer_ != nullptr) {
-    rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+  // Their answers refer to this object, and the client may outlive it.
+  while (rd_kafka_poll(producer_.get(), 0) > 0) {
   }
+  producer_ = nullptr;
 }
 
 void KafkaTopic::Post(std::function<void()> function) {
@@ -115,9 +145,11 @@ absl::Status KafkaTopic::problem() const {
 // ---- appending
 
 void KafkaTopic::Append(std::span<const std::byte> record) {
+  const std::string crc = CrcHeaderOf(record);
   const rd_kafka_resp_err_t code = rd_kafka_producev(
       producer_.get(), RD_KAFKA_V_TOPIC(options_.topic.c_str()), RD_KAFKA_V_PARTITION(0),
       RD_KAFKA_V_VALUE(const_cast<std::byte*>(record.data()), record.size()),
+      RD_KAFKA_V_HEADER(kCrcHeader, crc.data(), static_cast<ssize_t>(crc.size())),
       RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return;
   const absl::Status why =
@@ -185,8 +217,9 @@ absl::StatusOr<std::optional<RecordTopic::Taken>> KafkaTopic::Take() {
     queue_bytes_ -= CostOf(*message);
   }
   changed_.notify_all();
-  return Taken{message->offset,
-               ByteBuffer({static_cast<const std::byte*>(message->payload), message->len})};
+  const std::span<const std::byte> record(static_cast<const std::byte*>(message->payload),
+                                          message->len);
+  return Taken{message->offset, ByteBuffer(record), IsDamaged(message.get(), record)};
 }
 
 bool KafkaTopic::at_end() const {
@@ -230,12 +263,19 @@ void KafkaTopic::Run() {
   }
 }
 
-// Finds the topic, or creates it. False: it cannot be used, or this ends.
+// Finds the topic, or creates it. Waits while it has another form, which can be changed. False: it
+// cannot be used, or this ends.
 bool KafkaTopic::OpenTopic() {
   for (;;) {
-    const absl::StatusOr<bool> found = FindTopic();
-    if (found.ok() && *found) break;
-    if (absl::IsFailedPrecondition(found.status()) || absl::IsInvalidArgument(found.status())) {
+    absl::StatusOr<bool> found = FindTopic();
+    if (found.ok() && *found) {
+      const absl::Status kept =
+          checks_policy_ ? CheckKeepsRecords(consumer_.get(), options_.topic, kTopicCallMs)
+                         : absl::OkStatus();
+      if (kept.ok()) break;
+      found = kept;
+    }
+    if (absl::IsInvalidArgument(found.status())) {
       Post([this, why = found.status()] { events_.failed(why); });
       return false;
     }

@@ -7,6 +7,9 @@
 // One thread opens the topic, which it creates if it is missing, and reads; another one waits for
 // the brokers' answers, so that an answer is never behind a read.
 //
+// A topic with several partitions, or of which Kafka removes records by compaction, is not opened:
+// problem() says why, until it is changed.
+//
 // Threads: the loop's. `mutex_` guards what the two threads share with it.
 
 #include <chrono>
@@ -30,10 +33,12 @@ namespace tickstack::kafka {
 
 class KafkaTopic final : public RecordTopic {
  public:
-  // Opens in the background, and retries while Kafka does not answer. Errors: those of
+  // Opens in the background, and retries while Kafka does not answer. `checks_policy`: asks whether
+  // the topic is compacted, which librdkafka's mock cluster does not answer. Errors: those of
   // CheckKafkaOptions.
   static absl::StatusOr<std::unique_ptr<KafkaTopic>> Open(wire::EventLoop& loop,
-                                                          KafkaTopicOptions options, Events events);
+                                                          KafkaTopicOptions options, Events events,
+                                                          bool checks_policy = true);
   // Gives up records that are not in the topic yet. Waits for the threads' calls: up to a few
   // seconds while Kafka does not answer.
   ~KafkaTopic() override;
@@ -49,7 +54,7 @@ class KafkaTopic final : public RecordTopic {
   absl::Status problem() const override;
 
  private:
-  KafkaTopic(wire::EventLoop& loop, KafkaTopicOptions options, Events events);
+  KafkaTopic(wire::EventLoop& loop, KafkaTopicOptions options, Events events, bool checks_policy);
   absl::Status OpenClients();
   void Run();
   void AwaitAnswers();
@@ -66,6 +71,7 @@ class KafkaTopic final : public RecordTopic {
   wire::EventLoop& loop_;
   const KafkaTopicOptions options_;
   const Events events_;
+  const bool checks_policy_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expires with this object.
   KafkaOwned<rd_kafka_t> producer_;
   KafkaOwned<rd_kafka_t> consumer_;

@@ -7,6 +7,7 @@
 #include <librdkafka/rdkafka_mock.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,12 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr auto kAtMost = 30s;
+constexpr std::chrono::milliseconds kAtMost = 30s;
 
 class KafkaTopicTest : public testing::Test {
  protected:
   KafkaTopicTest() {
-    InitLogging("test", LogLevel::kOff);
+    InitLogging("test", std::getenv("TICKSTACK_DEBUG") ? LogLevel::kInfo : LogLevel::kOff);
     kafka_ = *OpenKafka(RD_KAFKA_PRODUCER, {}, {});
     cluster_ = rd_kafka_mock_cluster_new(kafka_.get(), 1);
     rd_kafka_mock_topic_create(cluster_, "log", 1, 1);
@@ -48,10 +49,19 @@ class KafkaTopicTest : public testing::Test {
         {.opened = [&](std::string identity) { opened.identity = std::move(identity); },
          .readable = [&] { ++opened.readable; },
          .appended = [&](absl::StatusOr<int64_t> at) { opened.offsets.push_back(at.value_or(-1)); },
-         .failed = [&](absl::Status why) { opened.failed = std::move(why); }});
-    ASSERT_TRUE(Until([&] { return !opened.identity.empty() || !opened.failed.ok(); }));
+         .failed = [&](absl::Status why) { opened.failed = std::move(why); }},
+        /*checks_policy=*/false);
+    ASSERT_TRUE(Until([&] {
+      return !opened.identity.empty() || !opened.failed.ok() || !opened.topic->problem().ok();
+    }));
   }
-  bool Until(const std::function<bool()>& done) { return loop_.RunUntil(done, kAtMost); }
+  // Also asks again if nothing happens in the loop.
+  bool Until(const std::function<bool()>& done) {
+    for (auto left = kAtMost; left > 0s; left -= 50ms) {
+      if (loop_.RunUntil(done, 50ms)) return true;
+    }
+    return false;
+  }
   static void Append(Opened& opened, std::string_view text) { opened.topic->Append(AsBytes(text)); }
   // Takes records until there are `count`.
   std::vector<std::string> Take(Opened& opened, size_t count) {
@@ -136,7 +146,38 @@ TEST_F(KafkaTopicTest, RecordsThatAreNotThereAreAnError) {
 TEST_F(KafkaTopicTest, ATopicWithSeveralPartitionsIsRefused) {
   Opened opened;
   Open(opened, "wide");
-  EXPECT_THAT(std::string(opened.failed.message()), HasSubstr("has 2 partitions, expected 1"));
+  EXPECT_THAT(opened.topic->problem().ToString(), HasSubstr("has 2 partitions, expected 1"));
+  EXPECT_EQ(opened.failed, absl::OkStatus());
+}
+
+TEST_F(KafkaTopicTest, KnowsADamagedRecord) {
+  Opened opened;
+  Open(opened);
+  Append(opened, "a");
+  ASSERT_TRUE(Until([&] { return opened.offsets.size() == 1; }));
+  // As it is after a flipped bit: with the checksum of what was appended. One without is taken.
+  const KafkaOwned<rd_kafka_t> producer =
+      *OpenKafka(RD_KAFKA_PRODUCER, {.brokers = rd_kafka_mock_cluster_bootstraps(cluster_)}, {});
+  for (const char* const crc : {"00000000", ""}) {
+    rd_kafka_headers_t* const headers = rd_kafka_headers_new(1);
+    if (*crc != 0) rd_kafka_header_add(headers, "crc", -1, crc, -1);
+    ASSERT_EQ(
+        rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("log"), RD_KAFKA_V_PARTITION(0),
+                          RD_KAFKA_V_VALUE(const_cast<char*>("b"), 1), RD_KAFKA_V_HEADERS(headers),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END),
+        RD_KAFKA_RESP_ERR_NO_ERROR);
+  }
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  opened.topic->Read(RecordTopic::kOldest);
+  std::vector<bool> damaged;
+  ASSERT_TRUE(Until([&] {
+    for (;;) {
+      const auto one = opened.topic->Take();
+      if (!one.ok() || !*one) return damaged.size() == 3;
+      damaged.push_back((*one)->is_damaged);
+    }
+  }));
+  EXPECT_THAT(damaged, ElementsAre(false, true, false));
 }
 
 TEST_F(KafkaTopicTest, SaysWhichSettingIsWrong) {

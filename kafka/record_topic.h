@@ -54,6 +54,7 @@ class RecordTopic {
   struct Taken {
     int64_t offset = 0;
     ByteBuffer record;
+    bool is_damaged = false;  // True if it is known not to be what was appended.
   };
   // Returns the next record; nullopt if there is none now. kDataLoss if the record to read from is
   // not there any more, or is not the next one that will be there.

@@ -403,13 +403,18 @@ void LiveStack::KeepLogs() const {
 
 absl::Status LiveStack::CollectMonitors(int64_t begin_wall_ns) {
   const size_t rows_max = kSamplesMax / std::max<size_t>(toml_.rdbs.size(), 1);
+  std::error_code ignored;
   absl::Status all;
   for (const std::string& rdb : toml_.rdbs) {
     const std::string stem = run_->DataFile("monitor/monitor-" + rdb);
     absl::Status read = AddMonitorSummary(stem + ".summary.json", result_);
-    if (read.ok()) {
-      read = AddMonitorSamples(stem + ".csv", rdb, begin_wall_ns,
-                               test_.prestress.quotes + test_.prestress.trades, rows_max, result_);
+    // A monitor of a long run has begun a second file.
+    const bool is_long = std::filesystem::exists(stem + ".csv.1", ignored);
+    for (const char* file : {".csv.1", ".csv"}) {
+      if (!read.ok() || (!is_long && file == std::string_view(".csv.1"))) continue;
+      read = AddMonitorSamples(stem + file, rdb, begin_wall_ns,
+                               test_.prestress.quotes + test_.prestress.trades,
+                               is_long ? rows_max / 2 : rows_max, result_);
     }
     if (read.ok() && !test_.queries.file.empty()) {
       read = AddMonitorClients(stem, rdb, begin_wall_ns, result_);

@@ -26,7 +26,7 @@
 #include "loadtest/stack_toml.h"
 #include "loadtest/summary.h"
 #include "loadtest/test_runner.h"
-#include "monitor/query_set.h"
+#include "measure/clients/query_set.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -153,7 +153,7 @@ class LoadTest {
   absl::Status Prepare() {
     TS_ASSIGN_OR_RETURN(result_.profile, ProfileOf(options_));
     TS_ASSIGN_OR_RETURN(tests_, TestsOf(options_, result_.profile));
-    TS_ASSIGN_OR_RETURN(const monitor::QuerySet queries, monitor::LoadQuerySet(options_.queries));
+    TS_ASSIGN_OR_RETURN(const measure::QuerySet queries, measure::LoadQuerySet(options_.queries));
     result_.command = options_.command;
     result_.begin_ns = SystemClock::Instance().NowNs();
     out_ = options_.out.empty() ? DefaultFolder() : options_.out;
@@ -171,7 +171,7 @@ class LoadTest {
 
   // Puts the clients' queries beside the results, so that a built-in set can be changed and run
   // again.
-  absl::Status PrepareQueries(const monitor::QuerySet& set) {
+  absl::Status PrepareQueries(const measure::QuerySet& set) {
     TestQueries queries;
     queries.name = result_.queries = set.name;
     if (!set.clients.empty()) {

@@ -20,7 +20,8 @@ struct LoadTestOptions {
   // Interval between samples in ms. Default: 300; 20 with find_max, because its runs are short and
   // would have too few samples.
   std::optional<double> query_ms;
-  std::string queries = "monitor";  // The set of queries that clients ask; see monitor/query_set.h.
+  std::string queries =
+      "monitor";  // The set of queries that clients ask; see measure/clients/query_set.h.
   std::vector<std::string> stacks;  // See placement.h. Default: DRAM beside the second tier.
   std::string matrix;               // Runs these tests (paper_tests.h) instead of `stacks`.
   // The second tier of a matrix, and of a run without `stacks`: a directory or a placement. Empty:

@@ -10,11 +10,14 @@
 #include "base/human_text.h"
 #include "base/machine.h"
 #include "base/status.h"
+#include "loadtest/report/paper.h"
 #include "loadtest/stack_toml.h"
 #include "mem/numa.h"
 
 namespace tickstack::loadtest {
 namespace {
+
+static_assert(kPaperQuotes == report::kPaperRdbQuotes && kPaperTrades == report::kPaperRdbTrades);
 
 // Measured with the day of bench/table_bench: columns take 46 and 27 bytes; the rest is the index
 // and the rounding of chunks.

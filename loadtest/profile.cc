@@ -12,7 +12,7 @@ namespace tickstack::loadtest {
 namespace {
 
 constexpr double kSecondsMax = 86'400;
-constexpr double kRateMax = 1e8;
+constexpr double kProfileRateMax = 1e8;
 
 Profile March2020Volume() {
   Profile profile;
@@ -44,7 +44,7 @@ absl::StatusOr<Profile> ReadProfile(const Config& file, std::string_view default
   Profile profile;
   profile.name = default_name;
   TS_RETURN_IF_ERROR(root.Read("name", &profile.name));
-  TS_RETURN_IF_ERROR(ReadPositive(root, "rate", kRateMax, &profile.rate));
+  TS_RETURN_IF_ERROR(ReadPositive(root, "rate", kProfileRateMax, &profile.rate));
   TS_RETURN_IF_ERROR(ReadPositive(root, "seconds", kSecondsMax, &profile.seconds));
   TS_RETURN_IF_ERROR(root.Read("symbols", &profile.symbols, int64_t{1}, int64_t{65'536}));
   TS_RETURN_IF_ERROR(

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "feed/pace.h"
+#include "feed/sources/pace.h"
 
 namespace tickstack::loadtest {
 

@@ -18,8 +18,8 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "loadtest/process_usage.h"
+#include "tplog/tplog_check.h"
 #include "wire/client.h"
-#include "wire/tplog_check.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -220,7 +220,7 @@ absl::StatusOr<RowsByTable> StackRun::RowsInLog() const {
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/data/tplog", error)) {
     // Each log has an index and a state beside it.
     if (entry.path().extension() == ".idx" || entry.path().extension() == ".state") continue;
-    TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(entry.path()));
+    TS_ASSIGN_OR_RETURN(const tplog::TplogReport report, tplog::CheckTplog(entry.path()));
     if (report.problem_count > 0) {
       return DataLoss("{}: {}", entry.path().string(), report.problems.front().text);
     }

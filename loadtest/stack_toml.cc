@@ -10,7 +10,7 @@
 
 #include "base/config.h"
 #include "base/status.h"
-#include "feed/sim_market.h"
+#include "feed/sources/sim_market.h"
 
 namespace tickstack::loadtest {
 namespace {

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "loadtest/client_summary.h"
 #include "loadtest/measured_json.h"
+#include "loadtest/report/compare_spread.h"
+#include "loadtest/report/noise.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -162,7 +164,7 @@ struct Line {
   std::string label;
   std::vector<std::optional<double>> values;
   std::string (*text)(double);
-  bool ratios = true;
+  std::vector<bool> too_few = {};  // By stack: chance decides about the value.
 };
 
 std::string CountText(double value) { return Thousands(static_cast<int64_t>(value)); }
@@ -178,6 +180,19 @@ Line LineOf(const TestResult& test, std::string label, std::string (*text)(doubl
 std::optional<double> AtPercentile(const Histogram& histogram, double percentile) {
   if (histogram.Count() == 0) return std::nullopt;
   return Ms(histogram.ValueAtPercentile(percentile));
+}
+
+// True if so few values lie beyond the percentile that chance decides about it.
+bool HasTooFew(const Histogram& histogram, double percentile) {
+  return percentile < 100 && histogram.Count() > 0 &&
+         !report::EnoughValues(static_cast<double>(histogram.Count()), percentile / 100);
+}
+
+// True if its second tier is a tmpfs, which is DRAM.
+bool IsOnTmpfs(const StackResult& stack) {
+  return !stack.simulated && std::ranges::any_of(stack.tiers, [](const auto& named) {
+    return named.second.kind != "dram" && named.second.filesystem == "tmpfs";
+  });
 }
 
 // Adds what clients asked, by client and query. All stacks of a test have the same clients.
@@ -203,6 +218,10 @@ void AddClientLines(const TestResult& test, std::vector<Line>& lines) {
                                  if (found == nullptr) return std::nullopt;
                                  return AtPercentile(found->times.whole, at);
                                }));
+        for (const StackResult& stack : test.stacks) {
+          const QueryResult* const found = FindQuery(stack, name, query);
+          lines.back().too_few.push_back(found != nullptr && HasTooFew(found->times.whole, at));
+        }
       }
     }
   }
@@ -234,6 +253,9 @@ std::vector<Line> LinesOf(const TestResult& test) {
       lines.push_back(LineOf(
           test, fmt::format("{} {}", name, word), MsText,
           [which, at](const StackResult& s) { return AtPercentile(s.measured[which].whole, at); }));
+      for (const StackResult& stack : test.stacks) {
+        lines.back().too_few.push_back(HasTooFew(stack.measured[which].whole, at));
+      }
     }
   }
   lines.push_back(LineOf(test, "queries a minute", CountText,
@@ -372,8 +394,10 @@ std::string RelayComparison(const Histogram& relay) {
   const auto ms = [&relay](double percentile) {
     return MsText(Ms(relay.ValueAtPercentile(percentile)));
   };
-  return fmt::format("a bare relay beside them: p50 {}, p99 {}, max {} ({} messages)", ms(50),
-                     ms(99), ms(100), Thousands(static_cast<int64_t>(relay.Count())));
+  const bool noisy = relay.Count() > 0 && report::IsNoisy(Ms(relay.ValueAtPercentile(99)));
+  return fmt::format("a bare relay beside them: p50 {}, p99 {}, max {} ({} messages){}", ms(50),
+                     ms(99), ms(100), Thousands(static_cast<int64_t>(relay.Count())),
+                     noisy ? ": NOISY MACHINE, every latency shows that" : "");
 }
 
 std::string EqualRows(const TestResult& test) {
@@ -397,26 +421,36 @@ std::string SideBySide(const TestResult& test) {
     text += fmt::format("{:>{}}{:>{}}", test.stacks[i].spec.name, kColumn, "", i == 0 ? 0 : kRatio);
   }
   text += '\n';
-  if (std::any_of(test.stacks.begin(), test.stacks.end(),
-                  [](const StackResult& stack) { return stack.simulated; })) {
+  const auto mark_of = [](const StackResult& stack) {
+    return stack.simulated ? "SIMULATED" : IsOnTmpfs(stack) ? "DRAM (tmpfs)" : "";
+  };
+  if (std::ranges::any_of(test.stacks,
+                          [&](const StackResult& stack) { return *mark_of(stack) != 0; })) {
     text += fmt::format("{:<{}}", "", label);
     for (size_t i = 0; i < test.stacks.size(); ++i) {
-      text += fmt::format("{:>{}}{:>{}}", test.stacks[i].simulated ? "SIMULATED" : "", kColumn, "",
-                          i == 0 ? 0 : kRatio);
+      text +=
+          fmt::format("{:>{}}{:>{}}", mark_of(test.stacks[i]), kColumn, "", i == 0 ? 0 : kRatio);
     }
     text += '\n';
   }
+  bool has_too_few = false;
   for (const Line& line : lines) {
     const bool any = std::any_of(line.values.begin(), line.values.end(),
                                  [](const auto& value) { return value && *value != 0; });
     if (!any) continue;
     text += fmt::format("{:<{}}", line.label, label);
     for (size_t i = 0; i < line.values.size(); ++i) {
-      text += fmt::format("{:>{}}", line.values[i] ? line.text(*line.values[i]) : "-", kColumn);
-      if (i > 0) text += fmt::format("{:>{}}", RatioText(line.values[i], line.values[0]), kRatio);
+      const bool few = !line.too_few.empty() && line.too_few[i];
+      const bool judged = !few && (line.too_few.empty() || !line.too_few[0]);
+      has_too_few = has_too_few || few;
+      const std::string value = line.values[i] ? line.text(*line.values[i]) : "-";
+      text += fmt::format("{:>{}}", few ? "(" + value + ")" : value, kColumn);
+      const std::string ratio = judged ? RatioText(line.values[i], line.values[0]) : "";
+      if (i > 0) text += fmt::format("{:>{}}", ratio, kRatio);
     }
     text += '\n';
   }
+  if (has_too_few) text += "(in brackets: too few values, chance decides about them)\n";
   return text;
 }
 

@@ -142,6 +142,41 @@ TEST(Summary, TheTableSetsStacksBesideTheFirst) {
   EXPECT_THAT(table, HasSubstr("in other tiers"));
 }
 
+// Goal: the terminal judges as the report does. There are 100 values.
+TEST(Summary, TheTableMarksWhatChanceDecides) {
+  TestResult test = MakeRun().tests[0];
+  const auto line_of = [&test](const std::string& label) {
+    const std::string table = SideBySide(test);
+    const size_t begin = table.find(label);
+    return table.substr(begin, table.find('\n', begin) - begin);
+  };
+  EXPECT_THAT(line_of("quote p50"), HasSubstr("x2.00"));
+  EXPECT_THAT(line_of("quote p50"), testing::Not(HasSubstr("(")));
+  EXPECT_THAT(line_of("quote p99"), HasSubstr("ms)"));
+  EXPECT_THAT(line_of("quote p99"), testing::Not(HasSubstr("x2.00")));
+  EXPECT_THAT(line_of("quote max"), HasSubstr("x2.00"));
+  EXPECT_THAT(SideBySide(test), HasSubstr("(in brackets: too few values"));
+  for (StackResult& stack : test.stacks) {
+    for (int i = 1; i <= 1000; ++i) stack.measured[kQuoteLag].whole.Record(i * 10'000);
+  }
+  EXPECT_THAT(line_of("quote p99"), testing::Not(HasSubstr("(")));
+  EXPECT_THAT(SideBySide(test), testing::Not(HasSubstr("brackets")));
+
+  EXPECT_THAT(SideBySide(test), testing::Not(HasSubstr("tmpfs")));
+  test.stacks[1].tiers["second"].filesystem = "tmpfs";
+  EXPECT_THAT(SideBySide(test), HasSubstr("DRAM (tmpfs)"));
+  test.stacks[1].simulated = true;
+  EXPECT_THAT(SideBySide(test), testing::Not(HasSubstr("tmpfs")));
+}
+
+TEST(Summary, ANoisyMachineIsNamed) {
+  Histogram relay;
+  for (int i = 0; i < 1000; ++i) relay.Record(100'000);
+  EXPECT_THAT(RelayComparison(relay), testing::Not(HasSubstr("NOISY")));
+  for (int i = 0; i < 20; ++i) relay.Record(12'000'000);
+  EXPECT_THAT(RelayComparison(relay), HasSubstr("NOISY MACHINE"));
+}
+
 TEST(Summary, SaysThatRowsAreEqual) {
   EXPECT_EQ(EqualRows(MakeRun().tests[0]),
             "100 of quote: offered, logged and captured are equal, and the same rows in 2 rdbs");

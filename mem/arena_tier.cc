@@ -118,9 +118,10 @@ bool ArenaTier::StreamingPays() {
   if (!probe) return false;
   const size_t end_page = probe->offset / Tier::kHugePageBytes + 4;
   std::byte* const memory = arena_->At(probe->offset);
-  const bool pays = arena_->Ready(end_page).ok() && arena_->Touch(memory, kProbeBytes).ok() &&
-                    CopiesFasterStreaming(memory, kProbeBytes);
-  allocator_.Give(probe->offset, kProbeBytes);
+  const bool touched = arena_->Ready(end_page).ok() && arena_->Touch(memory, kProbeBytes).ok();
+  const bool pays = touched && CopiesFasterStreaming(memory, kProbeBytes);
+  touched ? allocator_.Give(probe->offset, kProbeBytes)
+          : allocator_.GiveUntouched(probe->offset, kProbeBytes);
   return pays;
 }
 
@@ -170,7 +171,8 @@ absl::StatusOr<std::byte*> ArenaTier::Take(size_t bytes) {
     if (const absl::Status ready = arena_->Ready(
             (grant->offset + rounded + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes);
         !ready.ok()) {
-      allocator_.Give(grant->offset, rounded);
+      grant->touched ? allocator_.Give(grant->offset, rounded)
+                     : allocator_.GiveUntouched(grant->offset, rounded);
       return FullError(bytes, Message(ready));
     }
     offset = grant->offset;
@@ -186,7 +188,7 @@ absl::StatusOr<std::byte*> ArenaTier::Take(size_t bytes) {
       const absl::Status done =
           arena_->Touch(arena_->At(offset / page_bytes_ * page_bytes_), page_bytes_);
       if (!done.ok()) {
-        FreePages(offset, rounded);
+        FreeUntouchedPages(offset, rounded);
         return FullError(bytes, Message(done));
       }
     }
@@ -196,7 +198,7 @@ absl::StatusOr<std::byte*> ArenaTier::Take(size_t bytes) {
   if (!touched) {
     if (const absl::Status done = arena_->Touch(memory, rounded); !done.ok()) {
       const std::lock_guard lock(mutex_);
-      FreePages(offset, rounded);
+      FreeUntouchedPages(offset, rounded);
       return FullError(bytes, Message(done));
     }
   }
@@ -207,6 +209,12 @@ void ArenaTier::FreePages(size_t offset, size_t rounded) {
   TS_CHECK(used_bytes_ >= rounded);
   used_bytes_ -= rounded;
   allocator_.Give(offset, rounded);
+}
+
+void ArenaTier::FreeUntouchedPages(size_t offset, size_t rounded) {
+  TS_CHECK(used_bytes_ >= rounded);
+  used_bytes_ -= rounded;
+  allocator_.GiveUntouched(offset, rounded);
 }
 
 void ArenaTier::Free(std::byte* memory, size_t bytes) {

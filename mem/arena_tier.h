@@ -34,7 +34,8 @@ class ArenaTier : public Tier {
  protected:
   // Called with mutex_ held.
   absl::Status FullError(size_t bytes, std::string_view why) const;
-  void FreePages(size_t offset, size_t rounded);  // Called with mutex_ held.
+  void FreePages(size_t offset, size_t rounded);           // Called with mutex_ held.
+  void FreeUntouchedPages(size_t offset, size_t rounded);  // Likewise, after a failed touch.
   void StartTouching();
   void StopTouching();
 

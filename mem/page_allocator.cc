@@ -40,6 +40,17 @@ void PageAllocator::SetFree(size_t page, bool free) {
   }
 }
 
+void PageAllocator::GiveUntouched(size_t offset, size_t rounded) {
+  Give(offset, rounded);
+  const size_t end_page = (offset + rounded + page_bytes_ - 1) / page_bytes_;
+  for (size_t page = offset / page_bytes_; page < end_page; ++page) {
+    if (!IsFree(page) || !IsTouched(page)) continue;
+    touched_bits_[page / 64] &= ~(uint64_t{1} << (page % 64));
+    --touched_;
+    --touched_free_;
+  }
+}
+
 void PageAllocator::SetTouched(size_t page) {
   if (IsTouched(page)) return;
   touched_bits_[page / 64] |= uint64_t{1} << (page % 64);

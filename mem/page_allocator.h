@@ -51,6 +51,8 @@ class PageAllocator {
   std::optional<Grant> Take(size_t rounded);
   // Frees what Take(rounded) granted.
   void Give(size_t offset, size_t rounded);
+  // Frees what Take granted as not touched, and what could not be touched: it stays so.
+  void GiveUntouched(size_t offset, size_t rounded);
 
   // Excludes a page from allocation.
   void Bar(size_t page);

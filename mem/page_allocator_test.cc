@@ -55,6 +55,28 @@ TEST(PageAllocator, HandsPagesToTheTouchingThread) {
 
 // Goal: small pages provide every size, aligned, and a small arena is not used up by one page for
 // each of the 13 block sizes. Method: one block of each size, and then as many MiB as are free.
+// Goal: memory whose touch failed is touched before it is handed out again. Method: a chunk of two
+// pages of which one was touched before, and the first block of a page.
+TEST(PageAllocator, WhatCouldNotBeTouchedIsNotTouched) {
+  constexpr size_t kPage = PageAllocator::kPageBytes;
+  PageAllocator pages(4);
+  pages.ReturnTouched(*pages.TakeUntouched());
+  const PageAllocator::Grant chunk = *pages.Take(2 * kPage);
+  EXPECT_FALSE(chunk.touched);
+  pages.GiveUntouched(chunk.offset, 2 * kPage);
+  EXPECT_EQ(pages.touched_pages(), 0u);
+  EXPECT_EQ(pages.touched_free_pages(), 0u);
+  EXPECT_EQ(pages.free_pages(), 4u);
+  EXPECT_FALSE(pages.Take(2 * kPage)->touched);
+
+  const PageAllocator::Grant block = *pages.Take(512);
+  EXPECT_FALSE(block.touched);
+  pages.GiveUntouched(block.offset, 512);
+  EXPECT_EQ(pages.touched_pages(), 2u);
+  EXPECT_FALSE(pages.Take(512)->touched);
+  EXPECT_TRUE(pages.Take(512)->touched);
+}
+
 TEST(PageAllocator, SharesASmallArenaInSmallPages) {
   constexpr size_t kArenaBytes = 16 * kMiB, kPage = PageAllocator::kSmallPageBytes;
   EXPECT_EQ(PageAllocator::PageBytesFor(kArenaBytes), kPage);

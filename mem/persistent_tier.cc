@@ -361,7 +361,11 @@ bool PersistentTier::LoadSlot(int number) {
   if (sum != header.words_sum) return false;
   size_t used = 0;
   for (size_t page = 0; page < words_.size(); ++page) {
-    if (!allocator_.Restore(page, words[page])) return false;
+    if (!allocator_.Restore(page, words[page])) {
+      // The other slot's pages, or none, are restored next.
+      for (size_t restored = 0; restored < page; ++restored) allocator_.Release(restored);
+      return false;
+    }
     used += allocator_.UsedBytes(page);
   }
   std::copy_n(words, words_.size(), words_.begin());
@@ -373,14 +377,21 @@ bool PersistentTier::LoadSlot(int number) {
 }
 
 absl::Status PersistentTier::Forget() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (keep_freed_) return FailedPrecondition("{}: another process reads it", file_->path);
-    for (size_t page = 0; page < words_.size(); ++page) allocator_.Release(page);
-    used_bytes_ = high_water_bytes_ = 0;
-    freed_.clear();
-  }
-  return Commit({});
+  // The touching thread holds a page that is reserved and not in any commit, and returns it later.
+  // It must not find that the page was released here, nor that it was granted since.
+  StopTouching();
+  const absl::Status forgotten = [this]() -> absl::Status {
+    {
+      const std::lock_guard lock(mutex_);
+      if (keep_freed_) return FailedPrecondition("{}: another process reads it", file_->path);
+      for (size_t page = 0; page < words_.size(); ++page) allocator_.Release(page);
+      used_bytes_ = high_water_bytes_ = 0;
+      freed_.clear();
+    }
+    return Commit({});
+  }();
+  StartTouching();
+  return forgotten;
 }
 
 void PersistentTier::Flush(const std::byte* memory, size_t bytes) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "base/status.h"
 #include "mem/power_cut.h"
@@ -153,6 +155,23 @@ TEST_P(PersistentTierTest, MakesAnewWhatItCannotUse) {
     EXPECT_EQ(tier->OffsetOf(*tier->Allocate(2 * kMiB)), 0u);
   }
   EXPECT_EQ(Root(*Open()), "");
+}
+
+// Goal: discarding the content of a tier while its thread touches pages neither fails nor loses a
+// page. Method: all free pages of a tier that was just opened are untouched, so its thread begins
+// to touch them when it starts; the content is discarded at various times after that.
+TEST_P(PersistentTierTest, DiscardsItsContentWhilePagesAreTouchedAhead) {
+  options_.capacity_bytes = options_.touch_ahead_bytes = 32 * kMiB;
+  for (int i = 0; i < 60 && !HasFailure(); ++i) {
+    const auto tier = Open();
+    std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+    ASSERT_TRUE(tier->Forget().ok());
+    ASSERT_NE(tier->TryAllocate(2 * kMiB), nullptr);
+    ASSERT_TRUE(Commit(*tier, "a page").ok());
+    size_t pages = 1;
+    while (tier->TryAllocate(2 * kMiB) != nullptr) ++pages;
+    EXPECT_EQ(pages, 15u) << i;  // One of sixteen is metadata.
+  }
 }
 
 TEST_P(PersistentTierTest, IsOpenOnce) {

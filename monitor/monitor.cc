@@ -9,7 +9,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "monitor/question_text.h"
+#include "measure/clients/question_text.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -101,6 +101,13 @@ void Monitor::OnConnected(Rdb* rdb, int64_t now_ns) {
   grid_ns_ = next_due_ns_ = now_ns;
 }
 
+void Monitor::OnClockSet(int64_t ns) {
+  for (int64_t* const time_ns :
+       {&grid_ns_, &next_due_ns_, &rdb_due_ns_, &asked_ns_, &sample_.due_ns, &sample_.begin_ns}) {
+    *time_ns += ns;
+  }
+}
+
 void Monitor::OnDisconnected(int64_t) {
   rdb_ = nullptr;
   if (!running_) return;
@@ -125,7 +132,7 @@ int64_t Monitor::DueNs(int64_t number) const {
 }
 
 void Monitor::Restart(int64_t now_ns) {
-  for (Metric& metric : metrics_) metric.Reset();
+  for (measure::Metric& metric : metrics_) metric.Reset();
   for (Newest& newest : newest_) {
     newest.waiting_ns.clear();
     newest.has_changed = false;
@@ -208,7 +215,7 @@ void Monitor::TakeAnswer(const Question& question, const Value& answer, int64_t 
       table.rows = LongOf(answer);
       return;
     case Topic::kAsofSymbol:
-      if (answer.is_atom_of(Type::kSymbol) && IsPlainSymbol(answer.symbol())) {
+      if (answer.is_atom_of(Type::kSymbol) && measure::IsPlainSymbol(answer.symbol())) {
         asof_symbol_ = answer.symbol();
       }
       return;
@@ -296,7 +303,7 @@ void Monitor::Finish(int64_t now_ns) {
     next_due_ns_ = grid_ns_;
     return;
   }
-  Metric& query = metrics_.back();
+  measure::Metric& query = metrics_.back();
   query.Record(now_ns, now_ns - sample_.due_ns);
   // Counts the questions that were due meanwhile, with the least time that their answers would have
   // taken.

@@ -42,7 +42,7 @@
 #include "absl/status/statusor.h"
 #include "base/logging.h"
 #include "base/time.h"
-#include "monitor/metric.h"
+#include "measure/clients/metric.h"
 #include "table/value.h"
 
 namespace tickstack::monitor {
@@ -110,6 +110,8 @@ class Monitor {
 
   // In all functions, `now_ns` is the time of the call in ns since 2000. The first sample is due
   // when the rdb is first connected.
+  // The wall clock was set ahead by `ns`, or back if negative: samples stay at their pace.
+  void OnClockSet(int64_t ns);
   void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
@@ -130,7 +132,7 @@ class Monitor {
   const Sample& last() const { return last_; }  // The newest complete sample.
   // Returns the metrics: a lag for each table, such as `trade_lag`; `asof`, the time of the as-of
   // join; and `query`, the time of a whole sample from when it was due.
-  const std::vector<Metric>& metrics() const { return metrics_; }
+  const std::vector<measure::Metric>& metrics() const { return metrics_; }
 
  private:
   struct Newest {
@@ -177,7 +179,7 @@ class Monitor {
   LogLimit refused_limit_{10 * kNsPerSecond};
 
   int64_t samples_ = 0, missed_ = 0, errors_ = 0, connects_ = 0;
-  std::vector<Metric> metrics_;  // A lag per table, then asof, then query.
+  std::vector<measure::Metric> metrics_;  // A lag per table, then asof, then query.
 };
 
 }  // namespace tickstack::monitor

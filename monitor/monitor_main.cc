@@ -13,11 +13,12 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "monitor/client_report.h"
+#include "measure/clients/client_report.h"
+#include "measure/clients/query_clients.h"
 #include "monitor/latency_history.h"
 #include "monitor/monitor_metrics.h"
 #include "monitor/monitor_service.h"
-#include "monitor/query_clients.h"
+#include "monitor/output_file.h"
 #include "monitor/report.h"
 #include "monitor/stack_watch.h"
 #include "serve/process_status.h"
@@ -31,37 +32,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Size from which the file of samples is renamed and a new one begins: some days of samples.
+constexpr size_t kSamplesBytesMax = size_t{256} << 20;
 constexpr auto kEndTick = 20ms;  // The precision with which --seconds is kept.
-
-// A file that is written during the run. It remembers its first error.
-class OutputFile {
- public:
-  explicit OutputFile(std::filesystem::path path) : path_(std::move(path)) {
-    file_.reset(std::fopen(path_.c_str(), "w"));
-    if (file_ == nullptr) Failed("open");
-  }
-  void Write(std::string_view text) {
-    if (!status_.ok()) return;
-    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
-        std::fflush(file_.get()) != 0) {
-      Failed("write");
-    }
-  }
-  const absl::Status& status() const { return status_; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  void Failed(std::string_view call) {
-    status_ = ErrnoStatus(errno, fmt::format("{}: {}", path_.string(), call));
-  }
-
-  std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;
-  absl::Status status_;
-};
 
 absl::Status WriteFile(const std::filesystem::path& path, std::string_view text) {
   OutputFile file(path);
@@ -77,7 +50,7 @@ class Progress {
         period_ns_(static_cast<int64_t>((live_ ? 0.2 : period_s) * 1e9)) {}
   ~Progress() { EndLine(); }
 
-  void Show(const Monitor& monitor, const QueryClients* clients, int64_t now_ns) {
+  void Show(const Monitor& monitor, const measure::QueryClients* clients, int64_t now_ns) {
     if (period_ns_ <= 0 || now_ns < next_ns_) return;
     next_ns_ = now_ns + period_ns_;
     std::optional<ClientCounts> counts;
@@ -120,26 +93,27 @@ absl::Status CheckOptions(const MonitorOptions& options) {
 }
 
 // Returns nullptr if there are no clients besides the monitor.
-absl::StatusOr<std::unique_ptr<QueryClients>> MakeClients(const MonitorOptions& options,
-                                                          const wire::Address& rdb,
-                                                          int64_t query_ns) {
-  QueryClientsOptions made;
-  TS_ASSIGN_OR_RETURN(made.set, LoadQuerySet(options.queries));
+absl::StatusOr<std::unique_ptr<measure::QueryClients>> MakeClients(const MonitorOptions& options,
+                                                                   const wire::Address& rdb,
+                                                                   int64_t query_ns) {
+  measure::QueryClientsOptions made;
+  TS_ASSIGN_OR_RETURN(made.set, measure::LoadQuerySet(options.queries));
   if (made.set.clients.empty()) return nullptr;
   if (!options.symbols.empty()) {
-    TS_ASSIGN_OR_RETURN(made.symbols, LoadSymbols(options.symbols));
+    TS_ASSIGN_OR_RETURN(made.symbols, measure::LoadSymbols(options.symbols));
   }
   made.rdb = rdb;
   made.query_ns = query_ns;
   made.wait = options.queries_wait;
-  return std::make_unique<QueryClients>(std::move(made));
+  return std::make_unique<measure::QueryClients>(std::move(made));
 }
 
 absl::Status WriteSummary(const std::filesystem::path& stem, const Summary& summary) {
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.csv", SummaryCsv(summary)));
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.json", SummaryJson(summary)));
   if (!summary.clients.empty()) {
-    TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".queries.csv", SlicesCsv(summary.clients)));
+    TS_RETURN_IF_ERROR(
+        WriteFile(stem.string() + ".queries.csv", measure::SlicesCsv(summary.clients)));
   }
   const std::string text = SummaryText(summary);
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.txt", text));
@@ -193,6 +167,7 @@ absl::Status Run(MonitorOptions options) {
   std::filesystem::create_directories(folder, error);
   if (error) return ErrnoStatus(error.value(), fmt::format("{}: create", folder.string()));
   const std::filesystem::path stem = folder / options.name;
+  std::filesystem::remove(stem.string() + ".csv.1", error);  // An earlier run may have left it.
   OutputFile samples(stem.string() + ".csv");
   TS_RETURN_IF_ERROR(samples.status());
 
@@ -204,7 +179,7 @@ absl::Status Run(MonitorOptions options) {
                               .bars = options.bars,
                               .asof_symbol = options.asof_symbol};
   settings.tables.insert(settings.tables.end(), options.bars.begin(), options.bars.end());
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryClients> clients,
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<measure::QueryClients> clients,
                       MakeClients(options, rdb, settings.query_ns));
   Progress progress(options.progress_s);
   std::optional<SampleCsv> csv;
@@ -213,6 +188,11 @@ absl::Status Run(MonitorOptions options) {
   TS_ASSIGN_OR_RETURN(std::vector<WatchedProcess> watched, WatchedOf(options, rdb, feed));
   StackWatch watch(loop, std::move(watched));
   const auto on_sample = [&](const Sample& sample) {
+    // Each file has a header, since the next one may have other statistics.
+    if (samples.bytes() >= kSamplesBytesMax) {
+      samples.BeginAgain();
+      csv.reset();
+    }
     if (!csv) samples.Write(csv.emplace(settings, sample).Header());
     samples.Write(csv->Row(sample));
     history.Take(sample);
@@ -222,8 +202,7 @@ absl::Status Run(MonitorOptions options) {
   MonitorService service(loop, rdb, feed, settings, on_sample, clients.get());
   running = &service;
   serve::ProcessStatus status(StatusOf(options, service, settings.query_ns, history, watch));
-  wire::ServerOptions server_options;
-  server_options.http_options.status = &status;
+  const wire::ServerOptions server_options = serve::LoopServerOptions(&status);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, server_options, service.queries()));
   LogInfo("monitor up port={} rdb={} query_ms={} csv={}", server->port(), rdb.ToString(),
@@ -244,7 +223,7 @@ absl::Status Run(MonitorOptions options) {
   const wire::Heartbeat heartbeat(loop, options.listener);
   loop.RunUntil([&] { return stop; }, false);
   service.Stop();
-  std::vector<ClientResult> client_results;
+  std::vector<measure::ClientResult> client_results;
   if (clients != nullptr) client_results = clients->Stop();
   progress.EndLine();
   TS_RETURN_IF_ERROR(samples.status());

@@ -50,7 +50,7 @@ std::span<const serve::Metric> Metrics() { return kMetrics; }
 serve::StatusFacts FactsOf(const MonitorService& service) {
   serve::StatusFacts facts;
   facts.answers.push_back({kStats, service.Stats()});
-  for (const Metric& metric : service.monitor().metrics()) {
+  for (const measure::Metric& metric : service.monitor().metrics()) {
     facts.durations.push_back({kMeasured, metric.name(), metric.Buckets()});
   }
   return facts;

@@ -8,9 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock_steps.h"
 #include "base/time.h"
+#include "measure/clients/query_clients.h"
 #include "monitor/monitor.h"
-#include "monitor/query_clients.h"
 #include "serve/loop_queries.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
@@ -29,7 +30,7 @@ class MonitorService {
   // `clients`, if any, must outlive this object.
   MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
                  MonitorSettings settings, Monitor::OnSample on_sample,
-                 QueryClients* clients = nullptr);
+                 measure::QueryClients* clients = nullptr);
   ~MonitorService();
 
   const Monitor& monitor() const { return monitor_; }
@@ -42,14 +43,16 @@ class MonitorService {
  private:
   class RdbLink;
   class FeedStarter;
+  int64_t NowNs();
   void Pump();
   Value BeginMeasuring();
   Value EndMeasuring();
 
   const Clock& clock_;
+  ClockSteps steps_;
   wire::EventLoop& loop_;
   Monitor monitor_;
-  QueryClients* const clients_;
+  measure::QueryClients* const clients_;
   wire::Timer timer_;
   bool stopped_ = false;
   serve::LoopQueries queries_;

@@ -80,6 +80,17 @@ TEST_F(MonitorServiceTest, SamplesAndStartsTheFeedAfterTheFirst) {
   EXPECT_EQ(feed_.queries.size(), 1u);
 }
 
+TEST_F(MonitorServiceTest, KeepsItsPaceWhenTheClockIsSet) {
+  Open();
+  size_t samples = 5;
+  ASSERT_TRUE(RunUntilSamples(samples));
+  for (const int64_t step_ns : {kNsPerDay, -2 * kNsPerDay}) {
+    simulation_.SetClock(step_ns);
+    ASSERT_TRUE(RunUntilSamples(samples += 5)) << step_ns;
+  }
+  EXPECT_EQ(service_->monitor().missed(), 0);
+}
+
 TEST_F(MonitorServiceTest, StartsAFeedThatComesBackAgain) {
   feed_.break_at = 1;
   Open();

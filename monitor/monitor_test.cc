@@ -74,8 +74,8 @@ class MonitorTest : public testing::Test {
     }
     Answer(answer_ns);
   }
-  const Metric& MetricOf(std::string_view name) const {
-    for (const Metric& metric : monitor_.metrics()) {
+  const measure::Metric& MetricOf(std::string_view name) const {
+    for (const measure::Metric& metric : monitor_.metrics()) {
       if (metric.name() == name) return metric;
     }
     ADD_FAILURE() << name;
@@ -121,7 +121,7 @@ TEST_F(MonitorTest, TimesTheAsofJoinOfOneSymbol) {
   EXPECT_EQ(samples_[1].asof_symbol, "SPY");
   EXPECT_EQ(samples_[1].asof_rows, 7);
   EXPECT_EQ(samples_[1].asof_ns, kMs);
-  EXPECT_EQ(DistributionOf(MetricOf("asof").Whole()).count, 1u);
+  EXPECT_EQ(measure::DistributionOf(MetricOf("asof").Whole()).count, 1u);
 }
 
 TEST_F(MonitorTest, ASymbolThatWouldBeAnotherQueryIsNotAsked) {
@@ -180,7 +180,7 @@ TEST_F(MonitorTest, SamplesDueWhileOneRunsCountFromWhenTheyWereDue) {
   RunSample(70 * kMs);  // Five questions: 350 ms from 100 ms on; due at 200, 300 and 400 meanwhile.
   EXPECT_EQ(samples_[1].missed, 3);
   EXPECT_EQ(monitor_.missed(), 3);
-  const Distribution query = DistributionOf(MetricOf("query").Whole());
+  const measure::Distribution query = measure::DistributionOf(MetricOf("query").Whole());
   EXPECT_EQ(query.count, 5u);
   EXPECT_EQ(query.max, 350 * kMs);
   EXPECT_NEAR(static_cast<double>(query.p50), 150 * kMs, kMs);  // 8, 50, 150, 250, 350
@@ -194,7 +194,7 @@ TEST_F(MonitorTest, ALateStartCountsFromWhenItWasDue) {
   RunSample();
   EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
   EXPECT_EQ(samples_[1].begin_ns, kStartNs + 130 * kMs);
-  EXPECT_EQ(DistributionOf(MetricOf("query").Whole()).max, 35 * kMs);
+  EXPECT_EQ(measure::DistributionOf(MetricOf("query").Whole()).max, 35 * kMs);
 }
 
 TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
@@ -214,7 +214,7 @@ TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
   EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
   EXPECT_EQ(samples_[1].missed, 9);
   EXPECT_EQ(monitor_.reconnects(), 1);
-  EXPECT_GT(DistributionOf(MetricOf("query").Whole()).max, 900 * kMs);
+  EXPECT_GT(measure::DistributionOf(MetricOf("query").Whole()).max, 900 * kMs);
 }
 
 TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
@@ -227,7 +227,7 @@ TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
     RunSample();
   }
   for (int i = 0; i < 50; ++i) RunSample();
-  const Distribution lag = DistributionOf(MetricOf("trade_lag").Whole());
+  const measure::Distribution lag = measure::DistributionOf(MetricOf("trade_lag").Whole());
   EXPECT_EQ(lag.count, 9u);  // The tenth row is the last, so whether it is late is not known.
   EXPECT_LT(lag.max, 101 * kMs);
   EXPECT_GT(*samples_.back().tables[0].lag_ns, 4'900 * kMs);  // The sample says what was seen.
@@ -240,10 +240,10 @@ TEST_F(MonitorTest, AStallCountsWhenItEnds) {
     RunSample();
   }
   for (int i = 0; i < 20; ++i) RunSample();
-  EXPECT_LT(DistributionOf(MetricOf("trade_lag").Whole()).max, 200 * kMs);
+  EXPECT_LT(measure::DistributionOf(MetricOf("trade_lag").Whole()).max, 200 * kMs);
   rdb_.trade_ns = now_ns_;
   RunSample();
-  EXPECT_GT(DistributionOf(MetricOf("trade_lag").Whole()).max, 1'900 * kMs);
+  EXPECT_GT(measure::DistributionOf(MetricOf("trade_lag").Whole()).max, 1'900 * kMs);
 }
 
 TEST_F(MonitorTest, ADayThatIsReplayedHasNoLag) {
@@ -255,7 +255,7 @@ TEST_F(MonitorTest, ADayThatIsReplayedHasNoLag) {
     EXPECT_EQ(samples_.back().tables[0].newest_ns, ns);
     EXPECT_EQ(samples_.back().tables[0].lag_ns, std::nullopt);
   }
-  EXPECT_EQ(DistributionOf(MetricOf("trade_lag").Whole()).count, 0u);
+  EXPECT_EQ(measure::DistributionOf(MetricOf("trade_lag").Whole()).count, 0u);
 }
 
 TEST_F(MonitorTest, AnswersOfOtherTypesAreNoNumbers) {
@@ -277,16 +277,16 @@ TEST_F(MonitorTest, AnswersOfOtherTypesAreNoNumbers) {
 }
 
 TEST(Metric, KnowsTheWholeRunAndTheLastMinute) {
-  Metric metric("m");
+  measure::Metric metric("m");
   metric.Record(0, 5'000);
   metric.Record(30 * kNsPerSecond, 70);
   metric.Record(90 * kNsPerSecond, 90);
-  EXPECT_EQ(DistributionOf(metric.Whole()).count, 3u);
-  EXPECT_EQ(DistributionOf(metric.Whole()).max, 5'000);
-  EXPECT_EQ(DistributionOf(metric.LastMinute(90 * kNsPerSecond)).count, 2u);
-  EXPECT_EQ(DistributionOf(metric.LastMinute(90 * kNsPerSecond)).max, 90);
-  EXPECT_EQ(DistributionOf(metric.LastMinute(120 * kNsPerSecond)).min, 90);
-  EXPECT_EQ(DistributionOf(metric.LastMinute(200 * kNsPerSecond)).count, 0u);
+  EXPECT_EQ(measure::DistributionOf(metric.Whole()).count, 3u);
+  EXPECT_EQ(measure::DistributionOf(metric.Whole()).max, 5'000);
+  EXPECT_EQ(measure::DistributionOf(metric.LastMinute(90 * kNsPerSecond)).count, 2u);
+  EXPECT_EQ(measure::DistributionOf(metric.LastMinute(90 * kNsPerSecond)).max, 90);
+  EXPECT_EQ(measure::DistributionOf(metric.LastMinute(120 * kNsPerSecond)).min, 90);
+  EXPECT_EQ(measure::DistributionOf(metric.LastMinute(200 * kNsPerSecond)).count, 0u);
 }
 
 TEST_F(MonitorTest, ForgetsWhatItMeasuredWhenItBeginsAnew) {
@@ -302,7 +302,7 @@ TEST_F(MonitorTest, ForgetsWhatItMeasuredWhenItBeginsAnew) {
   Answer();  // Answers the rest of a sample that began before.
   EXPECT_EQ(monitor_.samples(), 0);
   EXPECT_EQ(monitor_.begin_ns(), begin_ns);
-  for (const Metric& metric : monitor_.metrics()) EXPECT_EQ(metric.Whole().Count(), 0u);
+  for (const measure::Metric& metric : monitor_.metrics()) EXPECT_EQ(metric.Whole().Count(), 0u);
   RunSample();  // Sees the first row that is newer than the ones before.
   rdb_.trade_ns += 100 * kMs;
   RunSample();

@@ -7,7 +7,7 @@
 
 #include "base/human_text.h"
 #include "base/time.h"
-#include "monitor/client_report.h"
+#include "measure/clients/client_report.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -105,18 +105,19 @@ std::string SummaryText(const Summary& summary) {
     for (const std::string& value : values) text += fmt::format("{:>12}", value);
     text += '\n';
   };
-  const auto line = [&cells](std::string_view name, const Distribution& d) {
+  const auto line = [&cells](std::string_view name, const measure::Distribution& d) {
     if (d.count == 0) return cells(name, {"0", "-", "-", "-", "-", "-"});
     cells(name, {Thousands(static_cast<int64_t>(d.count)), NsText(d.p50), NsText(d.p90),
                  NsText(d.p99), NsText(d.p999), NsText(d.max)});
   };
   cells("", {"count", "p50", "p90", "p99", "p99.9", "max"});
-  for (const Metric& metric : monitor.metrics())
-    line(metric.name(), DistributionOf(metric.Whole()));
-  for (const Metric& metric : monitor.metrics()) {
-    line(metric.name() + ", last minute", DistributionOf(metric.LastMinute(summary.end_ns)));
+  for (const measure::Metric& metric : monitor.metrics())
+    line(metric.name(), measure::DistributionOf(metric.Whole()));
+  for (const measure::Metric& metric : monitor.metrics()) {
+    line(metric.name() + ", last minute",
+         measure::DistributionOf(metric.LastMinute(summary.end_ns)));
   }
-  text += ClientsText(summary.clients);
+  text += measure::ClientsText(summary.clients);
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
     cells(monitor.settings().tables[i] + " rows", {Thousands(last.tables[i].rows.value_or(0))});
@@ -138,24 +139,16 @@ std::string SummaryText(const Summary& summary) {
 
 std::string SummaryCsv(const Summary& summary) {
   std::string csv = "metric,span,count,min_ms,p50_ms,p90_ms,p99_ms,p999_ms,max_ms,mean_ms\n";
-  for (const Metric& metric : summary.monitor->metrics()) {
-    const auto line = [&](std::string_view span, const Distribution& d) {
+  for (const measure::Metric& metric : summary.monitor->metrics()) {
+    const auto line = [&](std::string_view span, const measure::Distribution& d) {
       csv += fmt::format("{},{},{},{},{},{},{},{},{},{:.6f}\n", metric.name(), span, d.count,
                          MsCell(d.min), MsCell(d.p50), MsCell(d.p90), MsCell(d.p99), MsCell(d.p999),
                          MsCell(d.max), d.mean / kNsPerMs);
     };
-    line("whole", DistributionOf(metric.Whole()));
-    line("last_minute", DistributionOf(metric.LastMinute(summary.end_ns)));
+    line("whole", measure::DistributionOf(metric.Whole()));
+    line("last_minute", measure::DistributionOf(metric.LastMinute(summary.end_ns)));
   }
   return csv;
-}
-
-nlohmann::ordered_json DistributionJson(const Histogram& histogram) {
-  const Distribution d = DistributionOf(histogram);
-  return {
-      {"count", d.count},    {"min_ms", Ms(d.min)},          {"p50_ms", Ms(d.p50)},
-      {"p90_ms", Ms(d.p90)}, {"p99_ms", Ms(d.p99)},          {"p999_ms", Ms(d.p999)},
-      {"max_ms", Ms(d.max)}, {"mean_ms", d.mean / kNsPerMs}, {"counters_ns", histogram.Counters()}};
 }
 
 std::string SummaryJson(const Summary& summary) {
@@ -170,10 +163,10 @@ std::string SummaryJson(const Summary& summary) {
       {"missed", monitor.missed()},
       {"errors", monitor.errors()},
       {"reconnects", monitor.reconnects()}};
-  for (const Metric& metric : monitor.metrics()) {
+  for (const measure::Metric& metric : monitor.metrics()) {
     json["metrics"][metric.name()] = {
-        {"whole", DistributionJson(metric.Whole())},
-        {"last_minute", DistributionJson(metric.LastMinute(summary.end_ns))}};
+        {"whole", measure::DistributionJson(metric.Whole())},
+        {"last_minute", measure::DistributionJson(metric.LastMinute(summary.end_ns))}};
   }
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
@@ -181,7 +174,7 @@ std::string SummaryJson(const Summary& summary) {
     json["rows"][monitor.settings().tables[i]] = rows ? nlohmann::json(*rows) : nlohmann::json();
   }
   json["asof_symbol"] = last.asof_symbol;
-  AddClients(summary.clients, json);
+  measure::AddClients(summary.clients, json);
   json["rdb_says"] = nlohmann::json::object();
   for (const auto& [name, number] : last.rdb) json["rdb_says"][NameCell(name)] = number;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "monitor/client_group.h"
+#include "measure/clients/client_group.h"
 #include "monitor/monitor.h"
 
 namespace tickstack::monitor {
@@ -41,13 +41,12 @@ struct Summary {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   const Monitor* monitor = nullptr;
-  std::vector<ClientResult> clients = {};
+  std::vector<measure::ClientResult> clients = {};
 };
 std::string SummaryText(const Summary& summary);
 // Has two lines per metric: `whole` and `last_minute`.
 std::string SummaryCsv(const Summary& summary);
 std::string SummaryJson(const Summary& summary);
 // Returns a distribution with its counters, so that those of several monitors can be merged.
-nlohmann::ordered_json DistributionJson(const Histogram& histogram);
 
 }  // namespace tickstack::monitor

@@ -2,11 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/logging.h"
+#include "base/status.h"
 #include "base/time.h"
+#include "monitor/output_file.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -28,6 +34,36 @@ Sample Full() {
   sample.asof_ns = 400'000;
   sample.rdb = {{"latency.p99", 1'234}, {"tier.a,b\n.used", 5}};
   return sample;
+}
+
+std::string ContentOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(OutputFile, BeginsAgainAndKeepsTheOneBefore) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("tickstack-output.{}", getpid());
+  std::filesystem::create_directories(folder);
+  {
+    OutputFile file(folder / "a.csv");
+    file.Write("one\n");
+    EXPECT_EQ(file.bytes(), 4u);
+    for (const char* text : {"two\n", "three\n"}) {
+      file.BeginAgain();
+      EXPECT_EQ(file.bytes(), 0u);
+      file.Write(text);
+    }
+    EXPECT_TRUE(file.status().ok());
+    EXPECT_EQ(ContentOf(folder / "a.csv"), "three\n");
+    EXPECT_EQ(ContentOf(folder / "a.csv.1"), "two\n");
+    std::filesystem::remove_all(folder);
+    file.BeginAgain();
+    file.Write("four\n");
+    EXPECT_THAT(std::string(Message(file.status())), HasSubstr("a.csv: rename"));
+  }
+  OutputFile none(folder / "a.csv");
+  EXPECT_THAT(std::string(Message(none.status())), HasSubstr("a.csv: open"));
 }
 
 TEST(SampleCsv, HasAColumnPerNumberAndAnEmptyCellForWhatIsNotKnown) {

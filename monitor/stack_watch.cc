@@ -10,9 +10,9 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "monitor/client_options.h"
 #include "serve/event_json.h"
 #include "table/format_value.h"
-#include "wire/client.h"
 #include "wire/protocol.h"
 
 namespace tickstack::monitor {
@@ -25,7 +25,8 @@ constexpr auto kInterval = 1s;
 constexpr std::string_view kOfTickerplant[] = {wire::protocol::kStats, wire::protocol::kActivity};
 constexpr std::string_view kOfChained[] = {wire::protocol::kStats, wire::protocol::kActivity,
                                            wire::protocol::kUpstream};
-constexpr std::string_view kOfRdb[] = {".rdb.stats", ".tier.stats", ".rdb.stale", ".rdb.blocked"};
+// The last one counts the queries that wait, so no other question of the monitor is among them.
+constexpr std::string_view kOfRdb[] = {".tier.stats", ".rdb.stale", ".rdb.blocked", ".rdb.stats"};
 constexpr std::string_view kOfHdb[] = {".hdb.stats"};
 constexpr std::string_view kOfFeed[] = {".feed.stats"};
 constexpr std::string_view kOfAggEngine[] = {".agg.stats"};
@@ -47,13 +48,6 @@ std::span<const std::string_view> FunctionsOf(std::string_view role) {
     if (each.role == role) return each.functions;
   }
   return {};
-}
-
-wire::ClientOptions OptionsOfClient() {
-  wire::ClientOptions options;
-  options.user = "monitor";
-  options.is_link = true;
-  return options;
 }
 
 }  // namespace
@@ -80,7 +74,7 @@ class StackWatch::Link final : public wire::ClientHandler {
   Link(wire::EventLoop& loop, const WatchedProcess& process)
       : process_(process),
         known_(std::make_shared<Known>()),
-        client_(loop, process.address, OptionsOfClient(), this) {}
+        client_(loop, process.address, LinkOptions(), this) {}
 
   // A process that has not answered yet is not asked again.
   void Ask() {

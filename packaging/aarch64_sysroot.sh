@@ -14,7 +14,7 @@ mkdir -p "$folder"/apt/state/lists/partial "$folder"/apt/cache/archives/partial
 apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64
   -o Dir::State="$folder/apt/state" -o Dir::State::status="$folder/apt/status" -o Dir::Cache="$folder/apt/cache"
   -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=1 -o APT::Install-Recommends=0)
-mapfile -t packages < <(sed -e 's/#.*//' "$list" | grep -oE '^[a-z][^ ]*-dev' | grep -v '^libclang-')
+mapfile -t packages < <(sed -e 's/#.*//' "$list" | grep -oE '^[a-z][^ ]*-dev')
 "${apt[@]}" update >&2
 "${apt[@]}" install -y --download-only libc6-dev libstdc++-12-dev "${packages[@]}" >&2
 for package in "$folder"/apt/cache/archives/*.deb; do

@@ -21,7 +21,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Packages of packaging/debian-packages.txt that only tests and builds use.
-NOT_LINKED = {"libgtest-dev", "libgmock-dev", "libbenchmark-dev", "libclang-rt-19-dev"}
+NOT_LINKED = {"libgtest-dev", "libgmock-dev", "libbenchmark-dev"}
 
 
 class Command:
@@ -92,6 +92,7 @@ def main_page(top, version):
     page += (".SH EXIT STATUS\n0: done. 1: failed. 2: wrong usage or configuration.\n"
              ".SH FILES\n.TP\n.I /etc/tickstack/stack.toml\nThe configuration of tickstack.service.\n"
              ".TP\n.I /var/lib/tickstack\nIts data: logs in tplog, past days in hdb, log lines in logs.\n"
+             ".TP\n.I /usr/share/doc/tickstack/docs\nThe documentation: begin with README.md there.\n"
              ".SH SEE ALSO\n.BR tickstack.toml (5),\n.BR systemctl (1)\n")
     return page
 

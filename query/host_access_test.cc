@@ -78,10 +78,8 @@ constexpr const char* kForms[] = {
     "select from `:/etc/passwd",
     "`:/etc/passwd?`a",
     // Standard streams, handles, other processes and the network.
-    "1 \"x\"",
-    "-1 \"x\"",
-    "2 \"x\"",
-    "-2 \"x\"",
+    "3 \"x\"",
+    "-3 \"x\"",
     "hopen 5010",
     "hopen `:localhost:5010",
     "hopen `:FILE",
@@ -194,10 +192,20 @@ TEST_F(HostAccessTest, AlsoWithinStringsAndLambdas) {
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
+TEST_F(HostAccessTest, ConsoleHandlesWriteNothing) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  for (const std::string handle : {"1", "-1", "2", "-2"}) {
+    EXPECT_EQ(environment_.Ask(handle + " \"x\""), handle);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(HostAccessTest, AlsoAsTheFunctionOfARequest) {
   for (const char* name : {"system", "hopen",  "hclose", "hdel", "hcount", "read0", "read1",
-                           "exit",   "getenv", "load",   "save", "rload",  "rsave", "0:",
-                           "1:",     "2:",     "value",  "get",  "key",    ".Q.en", ".Q.hg"}) {
+                           "exit",   "getenv", "load",   "save", "rload",  "rsave", "1:",
+                           "2:",     "value",  "get",    "key",  ".Q.en",  ".Q.hg"}) {
     const Value argument = name == std::string_view("system") ? Value::String("touch " + file_)
                                                               : Value::Symbol(":" + file_);
     for (const Value& request : {Value::List({Value::Symbol(name), argument}),
@@ -206,6 +214,9 @@ TEST_F(HostAccessTest, AlsoAsTheFunctionOfARequest) {
       EXPECT_TRUE(answer.starts_with('\'')) << name << " answers " << answer;
     }
   }
+  const Value lines = Value::List({Value::String("a line")});
+  const Value write = Value::List({Value::Symbol("0:"), Value::Symbol(":" + file_), lines});
+  EXPECT_EQ(environment_.AskRequest(write), "'nyi: 0:");
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 

@@ -3,12 +3,19 @@
 // vectors of every type with nulls, infinities and repetitions, empty ones, lists of them,
 // dictionaries and tables. A failure prints the operands. TICKSTACK_LAWS=N tests each law with N
 // operands that differ from those of every run.
+//
+// Definitions do the same for what has many forms, such as indexing at depth: a generator makes an
+// expression and its definition in simpler q. TICKSTACK_DEFINITIONS=N tests N of them, which differ
+// from those of every run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <initializer_list>
+#include <iterator>
 #include <random>
 #include <span>
 #include <string>
@@ -78,6 +85,29 @@ class Operands {
     std::string text = "(" + NonEmpty();
     for (size_t n = Below(3) + 1; n > 0; --n) text += ";" + NonEmpty();
     return text + ")";
+  }
+  // Returns whole numbers of any width.
+  std::string Whole() {
+    static const std::vector<Kind> kKinds = {
+        {"(0#0)", {"1", "2", "0N", "-3", "100", "0"}}, {"(0#0i)", {"1i", "2i", "0Ni", "-3i", "0i"}},
+        {"(0#0h)", {"1h", "2h", "0Nh", "-3h", "0h"}},  {"(0#0b)", {"0b", "1b"}},
+        {"(0#0x00)", {"0x00", "0x01", "0x64"}},
+    };
+    return VectorOf(Pick(kKinds));
+  }
+  std::string Times() {
+    static const std::vector<Kind> kKinds = [] {
+      std::vector<Kind> kinds = {
+          {"(0#0Nz)", {"2013.10.07T09:30:15.250", "0Nz", "1999.12.31T23:59:00.000"}}};
+      for (const Kind& kind : AllKinds()) {
+        constexpr std::string_view kLetters = "pndmuvt";
+        if (kind.empty.starts_with("(0#0N") && kLetters.find(kind.empty[5]) != kLetters.npos) {
+          kinds.push_back(kind);
+        }
+      }
+      return kinds;
+    }();
+    return VectorOf(Pick(kKinds));
   }
   std::string Items() { return Below(4) == 0 ? List() : Vector(); }
   std::string Dict() {
@@ -378,6 +408,399 @@ TEST(Laws, OfDictionariesAndTables) {
        "$[0h=type x`b;`;count x;`b xcols x raze value group x`b;ungroup `b xgroup x]", kTables},
   };
   ExpectLaws(kLaws);
+}
+
+// What q answers though other databases would not: operands of several widths, dictionaries and
+// matrices, parts of every time, indices in lists, keys that are missing, and text in memory.
+TEST(Laws, OfUnlikeOperands) {
+  constexpr Law kLaws[] = {
+      {"x in y", "(`long$x)in`long$y", &Operands::Whole, &Operands::Whole},
+      {"x inter y", "x where(`long$x)in`long$y", &Operands::Whole, &Operands::Whole},
+      {"x except y", "x where not(`long$x)in`long$y", &Operands::Whole, &Operands::Whole},
+      {"x union y", "distinct x,y", &Operands::Whole, &Operands::Whole},
+      {"x?y", "(`long$x)?`long$y", &Operands::Whole, &Operands::Whole},
+      {"x inter y", "(value x)inter value y", kDicts, kDicts},
+      {"x except y", "(value x)except value y", kDicts, kDicts},
+      {"x in y", "x in value y", kDicts, kDicts},
+      {"x inter y", "x inter value y", kNumbers, kDicts},
+      {"`mm$x", "$[(type x)in 16 17 18 19h;`uu$x;1i+(`month$x)mod 12]", &Operands::Times},
+      {"t:x;t.mm", "`mm$x", &Operands::Times},
+      {"t:x;t.uu", "`uu$x", &Operands::Times},
+      {"t:x;t.year", "`year$x", &Operands::Times},
+      {"t:x;t.minute", "`minute$x", &Operands::Times},
+      {"exec a.mm from([]a:x)", "`mm$x", &Operands::Times},
+      {"exec first a.mm from([k:til count x]a:x)", "first`mm$x", &Operands::Times},
+      {"exec a.ss from([]a:(x;x))", "`ss$(x;x)", &Operands::Times},
+      {"value exec a.mm by k from([]k:count[x]#0;a:x)", "$[count x;enlist`mm$x;()]",
+       &Operands::Times},
+      {"trim x", "{m:where not null x;$[count m;(first m)_(1+last m)#x;0#x]}x", kVectors},
+      {"ltrim reverse x", "reverse rtrim x", kVectors},
+      {"trim x", "x", &Operands::Atom},
+      {"trim(x;x)", "(trim x;trim x)", kVectors},
+      {"$[2<count x;@[x;(0 1;2);:;first x];`]", "$[2<count x;@[x;0 1 2;:;first x];`]", kVectors},
+      {"$[2<count x;@[x;(0;(1;2 0));+;1];`]", "$[2<count x;@[x;0 1 2 0;+;1];`]", kNumbers},
+      {"$[2<count x;@[x;(0 1;2);:;((x 1;x 2);x 0)];`]", "$[2<count x;@[x;0 1 2;:;(x 1;x 2;x 0)];`]",
+       kVectors},
+      {".[(x;x);(0 1;(0;0 1));:;first x]",
+       "@[@[(x;x);0;@[;0 0 1;:;first x]];1;@[;0 0 1;:;first x]]", kNumbers},
+      {"d:`p`q!(x;x);d[`q;first key x]:y;d", "`p`q!(x;@[x;first key x;:;y])", kDicts,
+       &Operands::Atom},
+      {".[`p`q!(x;x);(`p;2#key x);+;1]", "`p`q!(@[x;2#key x;+;1];x)", kDicts},
+      {"$[2=count x;x wsum(1 2 3;4 5 6);`]", "$[2=count x;sum x*(1 2 3;4 5 6);`]", kNumbers},
+      {"$[2=count x;x wavg(1 2 3;4 5 6);`]", "$[2=count x;(sum x*(1 2 3;4 5 6))%sum x;`]",
+       kNumbers},
+      {"(x;x)wsum(x;1+x)", "sum(x*x;x*1+x)", kNumbers},
+      {"(x;x)wavg(x;1+x)", "(sum(x*x;x*1+x))%sum(x;x)", kNumbers},
+      {"(x;x)cov(x;1+x)", "(avg(x*x;x*1+x))-(avg(x;x))*avg(x;1+x)", kNumbers},
+      {"`b`zz _ x", "(enlist`a)#x", kTables},
+      {"``a`zz _ x", "(enlist`b)#x", kTables},
+      {"x _ 1", "x(til count x)except 1", kTables},
+      {"(1#key x)_x", "1_x", kKeyed},
+      {"(key x)_x", "0#x", kKeyed},
+      {"(2#key x)#x", "2#x", kKeyed},
+      {"x _ first key x", "1_x", kKeyed},
+      {"(1#key x)_x", "1_x", kDicts},
+      {"x upsert()", "x", kTables},
+      {"x upsert()", "x", kKeyed},
+      {"x upsert()", "x", kDicts},
+      {"(first reverse::)x", "first reverse x", kVectors},
+      {"(2#::)x", "2#x", kVectors},
+      {"f:count distinct::;f x", "count distinct x", kItems},
+      {"-1 .Q.s1 x", "-1", kAnything},
+      {"t:x;t.a", "x`a", kTables},
+      {"t:x;t.a:reverse t.a;t", "update a:reverse a from x", kTables},
+      {"t:x;t.c:til count t;t", "update c:i from x", kTables},
+      {"$[(type x`b)in 0 4 13 16h;`;(upper .Q.t type each value flip x;enlist csv)0:csv 0:x]",
+       "$[(type x`b)in 0 4 13 16h;`;x]", kTables},
+  };
+  ExpectLaws(kLaws);
+}
+
+// Expressions that have a definition in simpler q. Both are evaluated in one request, after
+// `setup`.
+struct Defined {
+  std::string setup;
+  std::string expression;
+  std::string definition;
+};
+
+// Makes them of one kind after the other.
+class Definitions {
+ public:
+  explicit Definitions(uint32_t seed) : random_(seed) {}
+
+  Defined Next() {
+    using Make = Defined (Definitions::*)();
+    constexpr Make kMakers[] = {
+        &Definitions::EachByKey,  &Definitions::ScanByKey,  &Definitions::OneSide,
+        &Definitions::RowsByName, &Definitions::RowChange,  &Definitions::KeyedAtDepth,
+        &Definitions::MissingKey, &Definitions::MissingRow, &Definitions::MissingList,
+        &Definitions::Machine,    &Definitions::FromEmpty,  &Definitions::FromTheRight,
+        &Definitions::InBrackets, &Definitions::DateText,   &Definitions::TimeText,
+        &Definitions::NoTime,     &Definitions::Attribute,  &Definitions::Name,
+        &Definitions::Seed};
+    return (this->*kMakers[made_++ % std::size(kMakers)])();
+  }
+
+ private:
+  size_t Below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
+  int Number() { return static_cast<int>(Below(199)) - 99; }
+  std::string Pick(std::initializer_list<std::string_view> from) {
+    return std::string(from.begin()[Below(from.size())]);
+  }
+  // A vector of n numbers, each of them next().
+  template <typename F>
+  std::string Vector(size_t n, F next) {
+    std::string items;
+    for (size_t i = 0; i < n; ++i) items += fmt::format("{}{}", i > 0 ? " " : "", next());
+    return n == 0 ? "(0#0)" : fmt::format("((),{})", items);
+  }
+  std::string Numbers(size_t n) {
+    return Vector(n, [&] { return Number(); });
+  }
+  std::string Indices(size_t n, size_t below) {
+    return Vector(n, [&] { return Below(below); });
+  }
+  // Some of six keys, in any order, each once.
+  std::string Keys() {
+    std::vector<std::string_view> all = {"`a", "`b", "`c", "`d", "`e", "`f"};
+    std::ranges::shuffle(all, random_);
+    std::string keys;
+    for (size_t i = Below(5) + 1; i > 0; --i) keys += all[i];
+    return fmt::format("((),{})", keys);
+  }
+  std::string Dict() {
+    const std::string keys = Keys();
+    const auto count = static_cast<size_t>(std::ranges::count(keys, '`'));
+    return fmt::format("({}!{})", keys, Numbers(count));
+  }
+  std::string KeyedTable() {
+    const std::string keys = Keys();
+    const auto count = static_cast<size_t>(std::ranges::count(keys, '`'));
+    return fmt::format("([k:{}]v:{})", keys, Numbers(count));
+  }
+  std::string Table(size_t rows) {
+    return fmt::format("([]a:{};b:{};c:{}?`x`y`z)", Numbers(rows), Numbers(rows), rows);
+  }
+  std::string Names() { return Pick({"`a`b", "`b`a", "`a`b`a", "(),`a", "`a`c", "`c`b`a"}); }
+
+  Defined EachByKey() {
+    const std::string f = Pick({"{x+y}", "{x,y}", "{(y;x)}", "{x~y}", "+", ",", "-", "{y}"});
+    if (Below(3) == 0) {  // Rows are dictionaries: only what takes these.
+      const std::string g = Pick({"{x+y}", "{x-y}", "{x,y}", "{x~y}", "{y}"});
+      return {fmt::format("x:{};y:{};", KeyedTable(), KeyedTable()), fmt::format("x {}'y", g),
+              fmt::format("k:(key x)union key y;k!{}'[x k;y k]", g)};
+    }
+    if (Below(3) == 0) {
+      return {fmt::format("x:{};y:{};z:{};", Dict(), Dict(), Dict()), "{x,y,z}'[x;y;z]",
+              "k:distinct raze(key x;key y;key z);k!{x,y,z}'[x k;y k;z k]"};
+    }
+    return {fmt::format("x:{};y:{};", Dict(), Dict()), fmt::format("x {}'y", f),
+            fmt::format("k:distinct(key x),key y;k!{}'[x k;y k]", f)};
+  }
+  Defined ScanByKey() {
+    const std::string setup = fmt::format("x:{};y:{};", Dict(), Dict());
+    if (Below(2) == 0) {
+      return {setup, "{x+y-z}/[0;x;y]", "k:distinct(key x),key y;{x+y-z}/[0;x k;y k]"};
+    }
+    return {setup, "{x+y-z}\\[7;x;y]", "k:distinct(key x),key y;k!{x+y-z}\\[7;x k;y k]"};
+  }
+  Defined OneSide() {
+    const std::string setup = fmt::format("x:{};y:{};", Dict(), Numbers(Below(3) + 1));
+    const std::string f = Pick({"{x,y}", "{x+y}", "{y-x}", "+", ","});
+    if (Below(2) == 0) {
+      return {setup, fmt::format("x {}\\:y", f), fmt::format("(key x)!{}[;y]each value x", f)};
+    }
+    return {setup, fmt::format("y {}/:x", f), fmt::format("(key x)!{}[y;]each value x", f)};
+  }
+  Defined RowsByName() {
+    const size_t rows = Below(4) + 1;
+    const std::string setup =
+        fmt::format("t:{};i:{};c:{};", Table(rows), Indices(Below(4) + 1, rows + 1), Names());
+    switch (Below(4)) {
+      case 0:
+        return {setup, "t[i;c]", "{x c}each t i"};
+      case 1:
+        return {setup, "t[;c]", "{x c}each t"};
+      case 2:
+        return {setup, "t . (i;c)", "(t i)@\\:c"};
+      default:
+        return {setup, "t[c;i]", "{x i}each t c"};
+    }
+  }
+  Defined RowChange() {
+    const size_t rows = Below(3) + 2;
+    const std::string setup = fmt::format(
+        "t:{};i:-2?til {};c:(neg 1+rand 2)?`a`b;v:(2;count c)#{};", Table(rows), rows, Numbers(4));
+    const std::string loops =
+        "r:t;m:0;while[m<2;n:0;while[n<count c;r[c n;i m]:{}v[m;n];n+:1];m+:1];r";
+    switch (Below(3)) {
+      case 0:
+        return {setup, "u:t;u[i;c]:v;u", fmt::format(fmt::runtime(loops), "")};
+      case 1:
+        return {setup, "u:t;u[i;c]+:v;u", fmt::format(fmt::runtime(loops), "t[c n;i m]+")};
+      default:
+        return {setup, ".[t;(i;c);-;v]", fmt::format(fmt::runtime(loops), "t[c n;i m]-")};
+    }
+  }
+  Defined KeyedAtDepth() {
+    const std::string setup = fmt::format("t:([k:`p`q`r]a:{};b:{});c:{};", Numbers(3), Numbers(3),
+                                          Pick({"`a`b", "`b`a", "`a", "(),`b"}));
+    switch (Below(4)) {
+      case 0:
+        return {setup, "t[`q;c]", "(t`q)c"};
+      case 1:
+        return {setup, "t[;c]", "(key t)!{x c}each value t"};
+      case 2:
+        return {setup, "t[([]k:`r`p);c]", "{x c}each t([]k:`r`p)"};
+      default:
+        return {setup, "d:`p`q!(t`p;t`q);d[`q`p;c]", "(t[`q;c];t[`p;c])"};
+    }
+  }
+  Defined MissingKey() {
+    const std::string setup = fmt::format("d:{};k:rand`a`b`c`d`e`f`g;", Dict());
+    const std::string value = Pick({"5", "1.5", "`s", "5i", "1 2", "0N", "\"text\""});
+    if (Below(2) == 0) {
+      return {setup, fmt::format("d[k]:{};d", value),
+              fmt::format("$[-7h=type v:{};d,(1#k)!1#v;'`type]", value)};
+    }
+    return {setup, "d[k]+:5;d", "d,(1#k)!1#5+0^d k"};
+  }
+  Defined MissingRow() {
+    const std::string setup = fmt::format("t:{};k:rand`a`b`c`d`e`f`g;", KeyedTable());
+    switch (Below(3)) {
+      case 0:
+        return {setup, "t[k]+:3;t", "t upsert(k;3+0^t[k]`v)"};
+      case 1:
+        return {setup, "t[k;`v]+:3;t", "t upsert(k;3+0^t[k]`v)"};
+      default:
+        return {setup, "t[`a`g]+:3;t", "t upsert/{(x;3+0^t[x]`v)}each`a`g"};
+    }
+  }
+  Defined MissingList() {
+    return {fmt::format("d:`a`b!({};{});k:rand`a`b`c;y:{};", Numbers(2), Numbers(3), Number()),
+            "d[k],:y;d", "d,(1#k)!enlist(d k),y"};
+  }
+  Defined Machine() {
+    std::string rows;
+    for (int i = 0; i < 3; ++i) rows += fmt::format("{}{}", i > 0 ? ";" : "", Indices(3, 3));
+    const std::string setup =
+        fmt::format("m:({});s:{};c:{};", rows, Below(3), Indices(Below(5) + 1, 3));
+    const std::string loop = "r:0#0;i:0;while[i<count c;r,:s:m[s;c i];i+:1];";
+    switch (Below(4)) {
+      case 0:
+        return {setup, "s m\\c", loop + "r"};
+      case 1:
+        return {setup, "s m/c", loop + "s"};
+      case 2:
+        return {setup, "(m\\)c", "r:1#s:c 0;i:1;while[i<count c;r,:s:m[s;c i];i+:1];r"};
+      default:
+        return {setup, "m scan c", "(first c),(first c)m\\1_c"};
+    }
+  }
+  Defined FromEmpty() {
+    const std::string setup = fmt::format("n:{};", static_cast<int>(Below(7)) - 3);
+    if (Below(2) == 0) {
+      const std::string empty = Pick({"0#0", "0#0n", "\"\"", "0#`", "0#0b", "0#0x00", "0#0Np",
+                                      "0#0Nt", "0#0h", "0#0e", "0#0Nd", "0#0Ng"});
+      return {setup + "e:" + empty + ";", "n#e", "$[n=0;e;abs[n]#enlist first e]"};
+    }
+    const std::string table =
+        Pick({"([]a:0#0;b:0#`)", "([]a:0#0n)", "([]t:0#0Np;s:0#`;p:0#0n)", "([]a:0#0b;b:\"\")",
+              "select sym,price from trade where size<0"});
+    return {setup + "e:" + table + ";", "n#e", "$[n=0;e;flip{abs[n]#first x}each flip e]"};
+  }
+  Defined FromTheRight() {
+    const std::string value = Numbers(Below(4) + 1);
+    const std::string form =
+        Pick({"([]a:count q;b:{})", "([k:count q]b:{})", "([a:sum q;b:{}])", "(sum q;{})",
+              "enlist[sum q;{}]", "{{x,y}}[sum q;{}]", "(sum q)+{}", "`a`b!(sum q;{})",
+              "(,)[sum q;{}]", "([]a:2*q;b:q;c:{})"});
+    const auto with = [&](std::string_view last) { return fmt::format(fmt::runtime(form), last); };
+    return {"", fmt::format("{{q:9 9;q:0#q;{}}}[]", with("q:" + value)),
+            fmt::format("{{q:{};{}}}[]", value, with("q"))};
+  }
+  Defined InBrackets() {
+    const std::string setup = fmt::format("x:{};", Numbers(3)), y = fmt::format("{}", Number());
+    switch (Below(4)) {
+      case 0:
+        return {setup, fmt::format(":[x;{}];x", y), y};
+      case 1:
+        return {setup, fmt::format("{{:[x;{}];x}}[1]", y), y};
+      case 2:
+        return {setup, fmt::format("+:[x;{}];x", y), fmt::format("x+{}", y)};
+      default:
+        return {setup, fmt::format(":[x[1];{}];x", y), fmt::format("@[x;1;:;{}]", y)};
+    }
+  }
+  Defined DateText() {
+    const std::string setup = fmt::format(
+        "d:1990.01.01+{};y:string`year$d;m:-2#\"0\",string`mm$d;"
+        "a:-2#\"0\",string`dd$d;",
+        Below(30'000));
+    const std::string dash = Pick({".", "-", "/"});
+    const std::string text = Below(2) == 0 ? fmt::format("m,\"{0}\",a,\"{0}\",y", dash)
+                                           : fmt::format("y,\"{0}\",m,\"{0}\",a", dash);
+    return Below(2) == 0 ? Defined{setup, fmt::format("\"D\"$({})", text), "d"}
+                         : Defined{setup, fmt::format("\"P\"$({}),\"D12:30\"", text), "d+12:30"};
+  }
+  Defined TimeText() {
+    const std::string setup = fmt::format(
+        "h:{};m:{};s:{};n:{};p:{{-2#\"0\",string x}};f:-9#\"00000000\",string n;"
+        "r:0D01*h;w:0D00:01*m;z:0D00:00:01*s;",
+        Below(24), Below(60), Below(60), Below(1'000'000'000));
+    switch (Below(6)) {
+      case 0:
+        return {setup, "\"N\"$(string h),\".\",f", "r+`timespan$n"};
+      case 1:
+        return {setup, "\"N\"$raze p each(h;m;s)", "r+w+z"};
+      case 2:
+        return {setup, "\"N\"$(raze p each(h;m;s)),f", "r+w+z+n"};
+      case 3:
+        return {setup, "\"N\"$(\":\"sv p each(h;m;s)),\".\",f", "r+w+z+n"};
+      case 4:
+        return {setup, "\"T\"$(raze p each(h;m)),\".\",3#f", "`time$r+w+\"j\"$1e6*\"J\"$3#f"};
+      default:
+        return {setup, "\"U\"$p h", "`minute$60*h"};
+    }
+  }
+  Defined NoTime() {
+    const std::string text = Pick({"", " ", "-", "D", ":", ".", "x", "1x", ".5", "0.", "1.x",
+                                   "::", "12345", "123", "12:x", "-:", "1..2"});
+    const std::string type = Pick({"N", "U", "V", "T"});
+    return {"", fmt::format("\"{}\"$\"{}\"", type, text),
+            fmt::format("first 0#\"{}\"$()", static_cast<char>(type[0] - 'A' + 'a'))};
+  }
+  Defined Attribute() {
+    const std::string setup =
+        fmt::format("t:([]time:til 4;sym:4?`x`y;v:{});c:`time`sym`v;", Numbers(4));
+    const std::string one = Pick({"`g#sym", "`g#v", "`s#time", "`u#time", "`#sym"});
+    const std::string name = one.substr(one.find('#') + 1),
+                      attribute = one.substr(0, one.find('#'));
+    const std::string result = fmt::format("(cols u;u~t;attr u`{})", name);
+    const std::string expected = fmt::format("(c;1b;{})", attribute);
+    switch (Below(3)) {
+      case 0:
+        return {setup, fmt::format("u:update {} from t;{}", one, result), expected};
+      case 1:
+        return {setup, fmt::format("u:t;update {} from `u;{}", one, result), expected};
+      default:
+        return {setup, fmt::format("u:select {},time,v,sym from t;attr u`{}", one, name),
+                attribute};
+    }
+  }
+  // An expression over the columns a and b.
+  std::string Columns(int depth) {
+    if (depth == 0) return Pick({"a", "b", "2", "1.5", "a", "b"});
+    const std::string x = Columns(depth - 1), y = Columns(depth - 1);
+    switch (Below(4)) {
+      case 0:
+        return fmt::format("({}){}{}", x, Pick({"+", "-", "*", "%", "&", "|", "=", "<", ">"}), y);
+      case 1:
+        return fmt::format("({}){}{}", x, Pick({"^", " xbar ", " mavg ", " in ", "#'", ",'"}), y);
+      case 2:
+        return fmt::format("{} {}", Pick({"neg", "sums", "deltas", "string"}), x);
+      default:
+        return fmt::format("?[{};{};{}]", "a>1", x, y);
+    }
+  }
+  Defined Name() {
+    // Names of trees: of a name, itself; of arithmetic and comparisons, of its first argument.
+    const std::string setup =
+        "f:{[t]$[-11h=type t;t;(0h=type t)&1<count t;"
+        ".z.s t$[(3=count t)&any(t 0)~/:(+;-;*;%;&;|;=;<;>);1;-1+count t];`x]};";
+    const std::string text = Columns(static_cast<int>(Below(3)) + 1);
+    return {setup, fmt::format("first key last parse\"select ({}) from t\"", text),
+            fmt::format("f parse\"({})\"", text)};
+  }
+  Defined Seed() {
+    const std::string draw =
+        Pick({"5?1000", "-5?1000", "3?1f", "2?`4", "0N?9", "4?0D01", "6?\" \""});
+    return {fmt::format("s:\"S {}\";", Number()),
+            fmt::format("system s;a:{0};system s;b:{0};a~b", draw), "1b"};
+  }
+
+  std::mt19937 random_;
+  size_t made_ = 0;
+};
+
+TEST(Definitions, AgreeWithTheirExpressions) {
+  const char* const wanted = std::getenv("TICKSTACK_DEFINITIONS");
+  const int n = wanted == nullptr ? 5'000 : std::atoi(wanted);
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  Definitions definitions(static_cast<uint32_t>(n));
+  int errors = 0;
+  for (int i = 0; i < n; ++i) {
+    const Defined defined = definitions.Next();
+    // The same random operands on both sides.
+    const std::string setup = "system\"S 7\";" + defined.setup;
+    const std::string one = environment.Ask(setup + defined.expression);
+    const std::string other = environment.Ask(setup + defined.definition);
+    EXPECT_EQ(one, other) << setup << "  " << defined.expression << "  is  " << defined.definition;
+    errors += one.starts_with('\'') ? 1 : 0;
+  }
+  EXPECT_LT(errors, n / 20) << "most expressions must have an answer";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "query/language/parser.h"
 #include "query/language/process_values.h"
 #include "query/language/row_order.h"
+#include "query/language/sql_text.h"
 #include "query/language/variables.h"
 #include "table/codec.h"
 
@@ -18,8 +19,8 @@ absl::Status CheckText(std::string_view text, const Limits& limits) {
   return LimitError("a text of {} bytes, at most {}", text.size(), limits.max_text_bytes);
 }
 
-absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const Limits& limits) {
-  TS_RETURN_IF_ERROR(CheckText(text, limits));
+absl::StatusOr<Term> EvaluateProgram(std::string_view text, Context& context,
+                                     const Limits& limits) {
   // `\l .` is `system "l ."`.
   if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, Parse(text, limits.max_depth));
@@ -37,12 +38,18 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
   return assigned ? Term(Value()) : std::move(last);
 }
 
+absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const Limits& limits) {
+  TS_RETURN_IF_ERROR(CheckText(text, limits));
+  if (AnswersUnlikeSql(text)) return SqlError(text);
+  absl::StatusOr<Term> answer = EvaluateProgram(text, context, limits);
+  if (!answer.ok()) return OrSqlError(text, answer.status());
+  return answer;
+}
+
 bool IsText(const Value& value) { return value.type() == Type::kChar; }
 
-// Applies f to the rest of a list.
-absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, Context& context,
-                                  const Limits& limits) {
-  TS_RETURN_IF_ERROR(CheckText(text, limits));
+absl::StatusOr<Term> EvaluateFunctionText(std::string_view text, std::span<Term> args,
+                                          Context& context, const Limits& limits) {
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> parsed, Parse(text, limits.max_depth));
   if (parsed.size() != 1 || parsed[0] == nullptr) {
     return TypeError("a request whose function is no expression");
@@ -54,6 +61,15 @@ absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, C
   if (const auto* const called = std::get_if<Function>(&term))
     mark.emplace(context.budget, *called);
   return ApplyTerm(context, std::move(term), args);
+}
+
+// Applies f to the rest of a list.
+absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, Context& context,
+                                  const Limits& limits) {
+  TS_RETURN_IF_ERROR(CheckText(text, limits));
+  absl::StatusOr<Term> answer = EvaluateFunctionText(text, args, context, limits);
+  if (!answer.ok()) return OrSqlError(text, answer.status());
+  return answer;
 }
 
 absl::StatusOr<Term> EvaluateListRequest(const Value& request, Context& context,

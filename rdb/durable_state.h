@@ -24,13 +24,13 @@
 #include "base/logging.h"
 #include "mem/persistent_tier.h"
 #include "table/durable_tables.h"
-#include "wire/position.h"
-#include "wire/subscribed_state.h"
+#include "tplog/position.h"
+#include "tplog/subscribed_state.h"
 
 namespace tickstack::rdb {
 
-using wire::LogIdentity;
-using wire::Position;
+using tplog::LogIdentity;
+using tplog::Position;
 
 struct DurableCounters {
   std::atomic<uint64_t> rows_reopened{0};    // Rows restored when the process started.

@@ -6,15 +6,18 @@
 #include <chrono>
 #include <utility>
 
+#include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "disk/database_check.h"
+#include "disk/left_out_table.h"
 #include "disk/rows_of_date.h"
+#include "disk/schema_check.h"
 #include "disk/splayed_table.h"
 #include "disk/table_revisions.h"
+#include "tplog/tplog_state.h"
 #include "wire/client.h"
-#include "wire/tplog_state.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -82,18 +85,21 @@ std::optional<EndOfDay::Logs> EndOfDay::LogsOf(const std::string& log_path) cons
   return logs;
 }
 
+// Returns whether only the logs have a day.
+bool EndOfDay::HasNoPartition(int32_t date) const {
+  const absl::StatusOr<std::string> there = disk::FindPartition(options_.database, date);
+  return !there.ok() || there->empty();
+}
+
 // Returns the days that only their logs have, and the newest past day, since the hdb may not have
-// loaded its partition. Days are written in order, so earlier ones are there.
+// loaded its partition. An earlier day may lack its partition because it was blocked.
 std::vector<int32_t> EndOfDay::AwaitedDays(const Logs& logs) const {
   std::vector<int32_t> days;
   absl::StatusOr<std::vector<DayLog>> found = FindDayLogs(logs.folder, logs.name);
   if (!found.ok()) return days;
-  std::ranges::reverse(*found);
+  std::erase_if(*found, [&](const DayLog& log) { return log.date >= logs.current; });
   for (const DayLog& log : *found) {
-    if (log.date >= logs.current) continue;
-    days.push_back(log.date);
-    const absl::StatusOr<std::string> there = disk::FindPartition(options_.database, log.date);
-    if (!there.ok() || !there->empty()) break;
+    if (log.date == found->back().date || HasNoPartition(log.date)) days.push_back(log.date);
   }
   return days;
 }
@@ -188,16 +194,15 @@ int64_t EndOfDay::DoWhatIsDue() {
       const bool past = look_for_logs_;
       const std::string stamp = past ? "" : StampOf(day->date);
       const absl::Status status = past ? WritePastLogs() : WriteEndedDay(*day);
-      // A person has to help if no other try would succeed and memory does not have the whole day.
-      const bool blocks = absl::IsFailedPrecondition(status) ||
-                          (IsFinal(status) && day.has_value() && !day->complete);
-      if (!past && blocks) {
+      // A person has to help if no other try would succeed. The day stays in memory until then, so
+      // that queries about it are answered.
+      if (!past && (absl::IsFailedPrecondition(status) || IsFinal(status))) {
         Block(day->date, day, stamp, status);
         const std::lock_guard lock(mutex_);
         ended_.pop_front();
         continue;
       }
-      if (!status.ok() && !(IsFinal(status) && !past)) {
+      if (!status.ok()) {
         next_write_ns_ = MonotonicNs() + options_.retry_ns;
         if (!stopping())
           CountError("day not written yet, trying again", day ? day->date : kNullInt, status);
@@ -207,10 +212,12 @@ int64_t EndOfDay::DoWhatIsDue() {
         look_for_logs_ = false;
         continue;
       }
-      // Another try would fail too: the day stays in its log.
-      if (!status.ok()) Block(day->date, std::nullopt, stamp, status);
-      written_.push_back(*day);
       hdb_is_behind_ = true;
+      // Tables that are left out are written from the log, if there is one.
+      const bool is_logged = logs_.has_value() && FileExists(LogOf(day->date).path).value_or(false);
+      const bool stays = !lacks_.empty() && !is_logged;
+      if (!lacks_.empty()) BlockTables(day->date, stays ? day : std::nullopt);
+      if (!stays) written_.push_back(*day);
       const std::lock_guard lock(mutex_);
       ended_.pop_front();
       continue;
@@ -248,19 +255,26 @@ void EndOfDay::CountError(std::string_view what, int32_t date, const absl::Statu
            Message(why));
 }
 
-absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
-  const int64_t begin_ns = MonotonicNs();
+disk::PartitionWriterOptions EndOfDay::WriterOptions() {
   disk::PartitionWriterOptions options;
   options.database = options_.database;
   options.compression = options_.compression;
   options.workers = &workers_;
   options.memory_bytes = options_.memory_bytes;
   options.observer = &stopper_;
+  return options;
+}
+
+absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables,
+                             std::span<const disk::LeftOutTable> left_out) {
+  const int64_t begin_ns = MonotonicNs();
+  disk::PartitionWriterOptions options = WriterOptions();
+  options.left_out.assign(left_out.begin(), left_out.end());
   TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
                       disk::WritePartition(options, date, tables));
   uint64_t rows = 0;
   for (const disk::WrittenTable& table : written.tables) rows += table.rows;
-  WarnOfOtherDates(date, written);
+  WarnOfChanges(date, written);
   Add(rdb_->counters().days_written);
   LogInfo("day written date={} path={} tables={} rows={} bytes={} new_names={} ms={}",
           FormatDate(date), written.path, written.tables.size(), rows, written.bytes,
@@ -268,13 +282,33 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// Checks that an existing partition has this day; kFailedPrecondition if its rows are others.
+// Adds tables that the partition was written without.
+absl::Status EndOfDay::AddToPartition(int32_t date, std::span<const Snapshot> tables) {
+  if (tables.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
+                      disk::AddTables(WriterOptions(), date, tables));
+  WarnOfChanges(date, written);
+  for (const disk::WrittenTable& table : written.tables) {
+    LogInfo("table added to its day date={} path={}/{} rows={}", FormatDate(date), written.path,
+            table.table, table.rows);
+  }
+  return absl::OkStatus();
+}
+
+// Checks that an existing partition has this day, and adds the tables that it lacks;
+// kFailedPrecondition if the rows of others are not those of the day.
 absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables,
-                                    std::string_view source) const {
+                                    std::span<const disk::LeftOutTable> left_out,
+                                    std::string_view source) {
   TS_ASSIGN_OR_RETURN(const std::string path, disk::FindPartition(options_.database, date));
   if (path.empty()) return Unavailable("{}: its partition went away", FormatDate(date));
+  TS_ASSIGN_OR_RETURN(const std::vector<Snapshot> missing, TablesToAdd(path, tables));
   for (const Snapshot& table : tables) {
-    const std::string folder = fmt::format("{}/{}", path, table.schema().table);
+    const std::string& name = table.schema().table;
+    const bool is_missing = std::ranges::any_of(
+        missing, [&](const Snapshot& each) { return each.schema().table == name; });
+    if (is_missing) continue;
+    const std::string folder = fmt::format("{}/{}", path, name);
     const size_t expected = disk::RowsOfDate(table, date).rows();
     const absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> stored =
         disk::SplayedTable::Open(folder);
@@ -289,6 +323,14 @@ absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tabl
                                             expected),
                          source);
   }
+  TS_RETURN_IF_ERROR(AddToPartition(date, missing));
+  // Somebody may have written them otherwise.
+  std::vector<disk::LeftOutTable> lacking;
+  for (const disk::LeftOutTable& each : left_out) {
+    TS_ASSIGN_OR_RETURN(const bool lacks, LacksTable(path, each.schema.table));
+    if (lacks) lacking.push_back(each);
+  }
+  lacks_ = TextOf(lacking);
   return SyncDirectory(DirectoryOf(path));  // The rename may have been the last that succeeded.
 }
 
@@ -297,22 +339,32 @@ absl::Status EndOfDay::WriteTables(const EndedDay& day) {
   for (const std::shared_ptr<const Table>& table : day.tables) {
     tables.push_back(table->TakeSnapshot());
   }
-  return WriteOrCheck(day.date, tables, "memory");
+  return WriteOrCheck(day.date, std::move(tables), {}, "memory");
 }
 
 // Writes the tables, or checks that they are written; kFailedPrecondition if there is a partition
-// with other rows.
-absl::Status EndOfDay::WriteOrCheck(int32_t date, std::span<const Snapshot> tables,
+// with other rows. lacks_ then says which tables the partition has not.
+absl::Status EndOfDay::WriteOrCheck(int32_t date, std::vector<Snapshot> tables,
+                                    std::vector<disk::LeftOutTable> left_out,
                                     std::string_view source) {
-  const absl::Status written = Write(date, tables);
-  return absl::IsFailedPrecondition(written) ? CheckWritten(date, tables, source) : written;
+  LeaveOutUnwritable(options_.database, date, tables, left_out);
+  lacks_ = TextOf(left_out);
+  const absl::Status written = Write(date, tables, left_out);
+  if (!absl::IsFailedPrecondition(written)) return written;
+  return CheckWritten(date, tables, left_out, source);
 }
 
 absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
-  const absl::Status written = day.complete ? WriteTables(day) : WriteIncompleteDay(day);
+  absl::Status written = day.complete ? WriteTables(day) : WriteIncompleteDay(day);
+  // Damaged memory, for example of a persistent tier: the log may have what it had.
+  if (day.complete && absl::IsDataLoss(written) && logs_ && WriteLog(LogOf(day.date)).ok()) {
+    LogWarn("day written from its log, memory is damaged date={} error=\"{}\"",
+            FormatDate(day.date), Message(written));
+    written = absl::OkStatus();
+  }
   const bool over = written.ok() || absl::IsFailedPrecondition(written);
   if (over && logs_) logs_->current = std::max(logs_->current, day.date + 1);
-  if (written.ok()) newest_ = std::max(newest_.value_or(day.date), day.date);
+  if (written.ok() && lacks_.empty()) newest_ = std::max(newest_.value_or(day.date), day.date);
   return written;
 }
 
@@ -364,7 +416,9 @@ absl::Status EndOfDay::WriteLog(const DayLog& log) {
       const std::unique_ptr<LoggedDay> day,
       LoggedDay::Replay(
           log.path, logs_->schemas, [this] { return stopping(); }, rdb_->placement().OlderTier()));
-  return WriteOrCheck(log.date, day->Tables(), "its log");
+  const absl::Status written = WriteOrCheck(log.date, day->Tables(), day->left_out(), "its log");
+  // Damage of the database, such as of its `sym`: mending the log would not help.
+  return absl::IsDataLoss(written) ? Internal("{}", Message(written)) : written;
 }
 
 // Compares a partition that another process wrote, or this one long ago, with the log of that day.
@@ -372,7 +426,9 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   const std::string stamp = StampOf(log.date);
   if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
       !same.ok()) {
+    if (absl::IsFailedPrecondition(same)) return AddFromLog(log);
     unverified_.insert(log.date);
+    if (absl::IsInvalidArgument(same)) return Block(log.date, std::nullopt, stamp, same);
     if (absl::IsInternal(same)) return Postpone(log.date, same);
     return Block(log.date, std::nullopt, stamp, MismatchError(same, "its log"));
   }
@@ -381,9 +437,32 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   hdb_may_be_behind_ = true;
 }
 
-// Returns a text that changes when another folder takes the partition's place or the day's log is
-// replaced.
-std::string EndOfDay::StampOf(int32_t date) const {
+// Adds the tables of a past day that its partition was written without.
+void EndOfDay::AddFromLog(const DayLog& log) {
+  const std::string stamp = StampOf(log.date);
+  const absl::Status added = WriteLog(log);
+  if (added.ok() && lacks_.empty()) {
+    compared_.insert(log.date);
+    newest_ = std::max(newest_.value_or(log.date), log.date);
+    hdb_is_behind_ = true;
+    return;
+  }
+  unverified_.insert(log.date);
+  if (added.ok()) {
+    hdb_is_behind_ = true;  // It may have got some of them.
+    BlockTables(log.date, std::nullopt);
+  } else if (absl::IsDataLoss(added)) {
+    Block(log.date, std::nullopt, stamp, WaitsForLog(added, {}, log.path));
+  } else if (absl::IsFailedPrecondition(added) || IsFinal(added)) {
+    Block(log.date, std::nullopt, stamp, added);
+  } else {
+    Postpone(log.date, added);
+  }
+}
+
+// Returns a text that changes when another folder takes the partition's place, or when the day's
+// log or the list of segments is replaced.
+std::string EndOfDay::StampOf(int32_t date, bool by_tables) const {
   std::string stamp;
   const auto add = [&stamp](const std::string& path) {
     struct stat status{};
@@ -391,6 +470,9 @@ std::string EndOfDay::StampOf(int32_t date) const {
     stamp += fmt::format("{} {} {} {}.{}\n", path, status.st_ino, status.st_size,
                          status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   };
+  add(options_.database + "/par.txt");
+  // Its columns' types may be why tables are missing.
+  if (by_tables) add(disk::NewestPartitionBut(options_.database, date));
   const absl::StatusOr<std::string> partition = disk::FindPartition(options_.database, date);
   if (partition.ok() && !partition->empty()) add(*partition);
   if (logs_) {
@@ -404,7 +486,14 @@ std::string EndOfDay::StampOf(int32_t date) const {
 void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stamp,
                      const absl::Status& why) {
   CountError("day not written, operator action required", date, why);
-  AddBlocked({date, std::move(day), std::move(stamp), std::string(Message(why))});
+  AddBlocked({date, std::move(day), std::move(stamp), std::string(Message(why)), false});
+}
+
+// The partition is written without the tables that lacks_ names.
+void EndOfDay::BlockTables(int32_t date, std::optional<EndedDay> day) {
+  CountError("day written without some of its tables, operator action required", date,
+             InvalidArgument("{}", lacks_));
+  AddBlocked({date, std::move(day), StampOf(date, /*by_tables=*/true), lacks_, true});
 }
 
 // Leaves a past day for the next retry after a system call failed, or because there is no room for
@@ -412,7 +501,7 @@ void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stam
 // memory.
 void EndOfDay::Postpone(int32_t date, const absl::Status& why) {
   CountError("past day not written yet, trying again", date, why);
-  AddBlocked({date, std::nullopt, /*stamp=*/"", std::string(Message(why))});
+  AddBlocked({date, std::nullopt, /*stamp=*/"", std::string(Message(why)), false});
 }
 
 void EndOfDay::AddBlocked(Blocked blocked) {
@@ -449,7 +538,7 @@ void EndOfDay::PublishDone() {
 void EndOfDay::RetryBlocked() {
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
   for (Blocked& each : std::exchange(blocked_, {})) {
-    std::string stamp = StampOf(each.date);
+    std::string stamp = StampOf(each.date, each.by_tables);
     if (stopping() || stamp == each.stamp) {
       blocked_.push_back(std::move(each));
     } else if (!each.day) {
@@ -457,8 +546,12 @@ void EndOfDay::RetryBlocked() {
       look_for_logs_ = true;
       retried_.push_back(std::move(each));
     } else if (const absl::Status written = WriteEndedDay(*each.day); written.ok()) {
-      written_.push_back(*std::move(each.day));
       hdb_is_behind_ = true;
+      if (lacks_.empty()) {
+        written_.push_back(*std::move(each.day));
+      } else {
+        BlockTables(each.date, std::move(each.day));
+      }
     } else if (absl::IsFailedPrecondition(written) || IsFinal(written)) {
       Block(each.date, std::move(each.day), std::move(stamp), written);
     } else {
@@ -489,13 +582,22 @@ absl::Status EndOfDay::WritePastLogs() {
       continue;
     }
     const std::string stamp = StampOf(log.date);
-    TS_ASSIGN_OR_RETURN(const std::string there, disk::FindPartition(options_.database, log.date));
-    if (!there.empty()) {
-      CompareWithLog(there, log);
+    const absl::StatusOr<std::string> there = disk::FindPartition(options_.database, log.date);
+    if (IsFinal(there.status())) {
+      Block(log.date, std::nullopt, stamp, there.status());
+      continue;
+    }
+    TS_RETURN_IF_ERROR(there.status());
+    if (!there->empty()) {
+      CompareWithLog(*there, log);
       continue;
     }
     const absl::Status written = WriteLog(log);
-    if (written.ok()) {
+    if (written.ok() && !lacks_.empty()) {
+      hdb_is_behind_ = true;
+      unverified_.insert(log.date);
+      BlockTables(log.date, std::nullopt);
+    } else if (written.ok()) {
       hdb_is_behind_ = true;
       compared_.insert(log.date);
       newest_ = std::max(newest_.value_or(log.date), log.date);
@@ -527,10 +629,15 @@ void EndOfDay::TellHdbOfEarlierDays() {
   LogInfo("hdb not told yet of days that were written before error=\"{}\"", Message(told));
 }
 
-// The hdb has all days that could be written.
+// The hdb has all days that could be written. Blocked ones that are not in memory stay awaited, as
+// long as nobody has them: they are not days without rows.
 void EndOfDay::EndAwaiting() {
+  std::vector<int32_t> days;
+  for (const Blocked& each : blocked_) {
+    if (!each.day && HasNoPartition(each.date)) days.push_back(each.date);
+  }
   const std::lock_guard lock(mutex_);
-  if (logs_ && logs_->look == looks_) rdb_->SetAwaitedDays({});
+  if (logs_ && logs_->look == looks_) rdb_->SetAwaitedDays(std::move(days));
 }
 
 absl::Status EndOfDay::NotifyHdb() const {
@@ -571,7 +678,7 @@ void EndOfDay::RemoveOldLogs() {
     if (absl::IsCancelled(status)) return;  // Handing over the waiting day leads here again.
     if (status.ok()) status = storage.Remove(log.path);
     if (status.ok()) status = storage.Remove(log.path + ".idx");
-    if (status.ok()) status = storage.Remove(wire::TplogStatePath(log.path));
+    if (status.ok()) status = storage.Remove(tplog::TplogStatePath(log.path));
     if (status.ok()) {
       LogInfo("log removed, its partition is sound and has all of it path={}", log.path);
     } else {

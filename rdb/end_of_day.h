@@ -22,11 +22,18 @@
 //
 //   its partition exists with other rows (a part of the day was written earlier, from an open log)
 //   memory lacks some of its rows, and its log is damaged or missing
-//   its log has rows of a table that the tickerplant does not have, or of other types
 //
 // A blocked day waits in memory, or in its log. It is tried again when its partition, its log or
-// the schemas change. A day is never written incompletely: neither half of it, nor without the rows
-// that did not fit.
+// the schemas change. A table is never written incompletely: neither half of it, nor without the
+// rows that did not fit.
+//
+// A table that cannot be written does not keep the others: the partition is written without it, and
+// says so (disk/left_out_table.h). The day stays blocked, and the table is added to the partition
+// from the log when it can be. This happens if
+//
+//   the log has rows of a table that the tickerplant does not have, or of other types
+//   the table has other types in the newest partition (disk/schema_check.h)
+//   no file can have the name of the table or of a column
 //
 // The hdb is notified by the message that kdb+'s own rdb sends, the text `\l .`, which is repeated
 // until it is answered. Only then are the tables dropped.
@@ -120,6 +127,7 @@ class EndOfDay final : public DayKeeper {
     std::optional<EndedDay> day;  // nullopt if only its log has it.
     std::string stamp;            // StampOf at the last look; empty: look again.
     std::string why;
+    bool by_tables = false;  // True if only some tables are missing.
   };
 
   void Run();
@@ -131,11 +139,14 @@ class EndOfDay final : public DayKeeper {
   absl::Status WriteIncompleteDay(const EndedDay& day);
   absl::Status WriteTables(const EndedDay& day);
   absl::Status WriteLog(const DayLog& log);
-  absl::Status WriteOrCheck(int32_t date, std::span<const Snapshot> tables,
-                            std::string_view source);
-  absl::Status Write(int32_t date, std::span<const Snapshot> tables);
+  absl::Status WriteOrCheck(int32_t date, std::vector<Snapshot> tables,
+                            std::vector<disk::LeftOutTable> left_out, std::string_view source);
+  absl::Status Write(int32_t date, std::span<const Snapshot> tables,
+                     std::span<const disk::LeftOutTable> left_out);
+  absl::Status AddToPartition(int32_t date, std::span<const Snapshot> tables);
   absl::Status CheckWritten(int32_t date, std::span<const Snapshot> tables,
-                            std::string_view source) const;
+                            std::span<const disk::LeftOutTable> left_out, std::string_view source);
+  disk::PartitionWriterOptions WriterOptions();
   // `source`: where the day is written from, "memory" or "its log".
   absl::Status MismatchError(const absl::Status& why, std::string_view source) const;
   absl::Status WaitsForLog(const absl::Status& why,
@@ -143,7 +154,9 @@ class EndOfDay final : public DayKeeper {
                            const std::string& log) const;
   DayLog LogOf(int32_t date) const;
   void CompareWithLog(const std::string& partition, const DayLog& log);
-  std::string StampOf(int32_t date) const;
+  void AddFromLog(const DayLog& log);
+  void BlockTables(int32_t date, std::optional<EndedDay> day);
+  std::string StampOf(int32_t date, bool by_tables = false) const;
   void Block(int32_t date, std::optional<EndedDay> day, std::string stamp, const absl::Status& why);
   void Postpone(int32_t date, const absl::Status& why);
   void AddBlocked(Blocked blocked);
@@ -152,6 +165,7 @@ class EndOfDay final : public DayKeeper {
   void PublishBlocked();
   void PublishDone();
   std::optional<Logs> LogsOf(const std::string& log_path) const;
+  bool HasNoPartition(int32_t date) const;
   std::vector<int32_t> AwaitedDays(const Logs& logs) const;
   void EndAwaiting();
   void TellHdbOfEarlierDays();
@@ -181,6 +195,8 @@ class EndOfDay final : public DayKeeper {
   bool look_for_logs_ = false;
   std::set<int32_t> unverified_;  // Dates of old logs that are kept, and were reported.
   std::set<int32_t> compared_;    // Days whose partitions agree with their logs.
+  // Which tables the partition lacks that was written or checked last, and why; empty: none.
+  std::string lacks_;
   std::vector<Blocked> blocked_;
   // Past days that the next look at the logs tries again. Reported as blocked until it is over.
   std::vector<Blocked> retried_;

@@ -12,11 +12,15 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/worker_pool.h"
+#include "disk/database.h"
+#include "disk/database_check.h"
+#include "disk/partition_migration.h"
 #include "disk/partition_testing.h"
 #include "table/value.h"
+#include "tplog/tplog_writer.h"
 #include "wire/codec.h"
 #include "wire/listener_options.h"
-#include "wire/tplog_writer.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -311,6 +315,50 @@ TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
   EXPECT_EQ(Written(kDate + 1), Numbers(0, 10));
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  // A gateway would take a day that nobody claims for one without rows.
+  EXPECT_THAT(stack.rdb().Days(), ElementsAre(kDate, kDate + 2));
+  Stack again(options_);
+  again.rdb().SetLog({logs.PathOf(kDate + 2), std::nullopt});
+  EXPECT_THAT(again.rdb().Days(), ElementsAre(kDate, kDate + 1, kDate + 2))
+      << "the newest one may not be loaded";
+  again.rdb().OnReplayDone();
+  ASSERT_TRUE(again.Finish());
+  EXPECT_THAT(again.rdb().Days(), ElementsAre(kDate, kDate + 2));
+  logs.WriteDay(kDate, 100, 10);
+  ASSERT_TRUE(Until([&] { return again.rdb().Days() == std::vector<int32_t>{kDate + 2}; }));
+  EXPECT_EQ(Written(kDate), Numbers(100, 110));
+}
+
+// Goal: a day that no further try could write stays in memory, visible, until a person has helped.
+TEST_F(EndOfDayTest, KeepsADayWhoseDatabaseIsNotUsable) {
+  std::filesystem::create_directories(options_.database);
+  disk::PutFile(folder_ / "hdb/par.txt", "");
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  stack.Take(Upd(100, 5));
+  stack.Take(End(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.rdb().days_kept(), 2u);
+  EXPECT_EQ(stack.Rows(), 15u);
+  EXPECT_EQ(stack.rdb().FindTableOfDay("trade", kDate)->rows(), 10u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why, testing::HasSubstr("par.txt: no lines"));
+  {
+    const Logs logs = LogsOfOnePastDay();
+    Stack again(options_);
+    again.GoLive(logs.PathOf(kDate + 1));
+    ASSERT_TRUE(again.Finish());
+    EXPECT_THAT(again.rdb().Days(), ElementsAre(kDate, kDate + 1)) << "from the log, too";
+    ASSERT_TRUE(again.rdb().blocked_day().has_value());
+    EXPECT_THAT(again.rdb().blocked_day()->why, testing::HasSubstr("par.txt: no lines"));
+  }
+  std::filesystem::create_directories(folder_ / "disk");
+  disk::PutFile(folder_ / "hdb/par.txt", folder_ / "disk\n");
+  ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
+  const std::string column = folder_ / "disk/" + FormatDate(kDate) + "/trade/size";
+  EXPECT_EQ(disk::FixedColumn<int64_t>(column).size(), 10u);
 }
 
 // Goal: one old log on a failing disk does not keep later days in memory, and its day is written
@@ -356,22 +404,36 @@ TEST_F(EndOfDayTest, LooksAgainAtAPartitionWhoseLogCannotBeRead) {
   ASSERT_TRUE(Until([&] { return !stack.rdb().blocked_day().has_value(); }));
 }
 
-// Goal: a past day is written with all of its tables or not at all, because a table that a
-// partition lacks is not added later. Method: the tickerplant lost a table, and has it again later.
-TEST_F(EndOfDayTest, WritesNoPastDayWithoutATableOfItsLog) {
+// Goal: a table that cannot be written does not keep the others, and is added to the day later.
+// Method: the tickerplant lost a table, and has it again later.
+TEST_F(EndOfDayTest, WritesAPastDayWithoutAnUnknownTableAndAddsThatLater) {
   const Logs logs = LogsOfOnePastDay();
   Stack stack(options_, SIZE_MAX, {Schemas()[1]});
   stack.GoLive(logs.PathOf(kDate + 1));
   ASSERT_TRUE(stack.Finish());
-  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_TRUE(std::filesystem::exists(PartitionOf(kDate) + "/quote/time"));
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate) + "/trade"));
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  EXPECT_EQ(stack.rdb().counters().day_done, 0u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::HasSubstr("the partition has no table trade: "));
+  EXPECT_THAT(stack.rdb().Days(), ElementsAre(kDate + 1)) << "the hdb has it";
   stack.GoLive(logs.PathOf(kDate + 1));  // The message comes once.
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  {
+    Stack again(options_, SIZE_MAX, {Schemas()[1]});
+    again.GoLive(logs.PathOf(kDate + 1));
+    ASSERT_TRUE(again.Finish());
+    EXPECT_TRUE(again.rdb().blocked_day().has_value()) << "a restart does not forget it";
+  }
   stack.rdb().OnSchemas(Schemas());
   stack.GoLive(logs.PathOf(kDate + 1));
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
+  EXPECT_EQ(stack.rdb().counters().day_done, 20240129u);
 }
 
 TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
@@ -418,8 +480,9 @@ TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
   EXPECT_FALSE(stack.rdb().blocked_day().has_value());
 }
 
-// Goal: rows are never left out silently because a column's type changed within the day.
-TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
+// Goal: rows are never left out silently because a column's type changed within the day: the table
+// is an error in its partition, the other tables are there, and it is added once the log has it.
+TEST_F(EndOfDayTest, LeavesATableWithRowsOfAnotherSchemaOut) {
   Logs logs(folder_ / "tplog");
   std::vector<ByteBuffer> bodies;
   bodies.push_back(Upd(0, 10));
@@ -430,7 +493,13 @@ TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
                    Value::List({Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
                                 Value::Symbols({"IBM", "AIG"}),
                                 Value::Vector(Type::kFloat, std::span<const double>(sizes))})})));
+  bodies.push_back(Body(
+      Value::List({Value::Symbol("upd"), Value::Symbol("quote"),
+                   Value::List({Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
+                                Value::Symbols({"IBM", "AIG"})})})));
   logs.Write(kDate, bodies);
+  FakeHdb hdb;
+  options_.hdb = fmt::format("127.0.0.1:{}", hdb.port());
   Stack stack(options_);
   stack.GoLive(logs.PathOf(kDate));
   for (const ByteBuffer& body : bodies) stack.Take(body);
@@ -439,23 +508,110 @@ TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
   stack.Take(End(kDate));
   EXPECT_EQ(stack.rdb().counters().incomplete, 0u);
   ASSERT_TRUE(stack.Finish());
-  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(hdb.reloads, 1);
+  EXPECT_EQ(disk::FixedColumn<int64_t>(PartitionOf(kDate) + "/quote/time"),
+            (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(stack.rdb().days_kept(), 0u) << "its log has it";
+  EXPECT_EQ(stack.rdb().counters().day_done, 0u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  const std::string_view why = "2 rows of trade in 1 of the messages 1 to 1 are not of its schema";
+  EXPECT_THAT(stack.rdb().blocked_day()->why, testing::HasSubstr(why));
+
+  // Queries fail, here and in kdb+, and a check names it.
+  EXPECT_THAT(disk::Names(PartitionOf(kDate) + "/trade/.d"), ElementsAre("time", "sym", "size"));
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate) + "/trade/time"));
+  const auto database = *disk::Database::Open(options_.database);
+  const disk::PartitionedTable* const trade = database->FindPartitioned("trade");
+  ASSERT_NE(trade, nullptr);
+  const absl::Status read = (*trade->In(0))->Rows().status();
+  EXPECT_THAT(std::string(Message(read)),
+              testing::AllOf(testing::HasSubstr("the table of this day is not written"),
+                             testing::HasSubstr(why)));
+  WorkerPool workers(0);
+  const disk::DatabaseCheck check = *disk::CheckDatabase(options_.database, workers);
+  ASSERT_EQ(check.findings.size(), 1u);
+  EXPECT_THAT(check.findings[0].what, testing::HasSubstr(why));
+
+  bodies.erase(bodies.begin() + 1);
+  logs.Write(kDate, bodies);
+  ASSERT_TRUE(Until([&] { return !stack.rdb().blocked_day().has_value(); }));
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  ASSERT_TRUE(Until([&] { return hdb.reloads >= 2; }));
+  EXPECT_TRUE(disk::CheckDatabase(options_.database, workers)->is_sound());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate) + "/trade/.not-written"));
+}
+
+// Goal: a name that no file can have keeps no other table, and leads out of no folder.
+TEST_F(EndOfDayTest, LeavesATableOutWhoseNameNoFileCanHave) {
+  std::vector<Schema> schemas = Schemas();
+  schemas.push_back({"../../escaped", {{"time", Type::kTimestamp}}, 0});
+  schemas.push_back({std::string(300, 'x'), {{"time", Type::kTimestamp}}, 0});
+  schemas.push_back({"columns", {{"time", Type::kTimestamp}, {"a/b", Type::kLong}}, 0});
+  Stack stack(options_, SIZE_MAX, schemas);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::AllOf(testing::HasSubstr("table \"../../escaped\": not a name for a file"),
+                             testing::HasSubstr("column \"a/b\": not a name for a file")));
+  size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PartitionOf(kDate))) {
+    const std::string name = entry.path().filename();
+    EXPECT_TRUE(name == "trade" || name == "quote") << name;
+    ++entries;
+  }
+  EXPECT_EQ(entries, 2u);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "escaped"));
+}
+
+// Goal: a day with other types than the days before does not make queries over days fail: its table
+// stays out, in memory as there is no log, until the database has the types. Method: the database
+// gets them by a migration.
+TEST_F(EndOfDayTest, LeavesATableOutThatHasOtherTypesInTheNewestPartition) {
+  {
+    std::vector<Schema> before = Schemas();
+    before[0] = *ParseSchema("trade", "time p, sym s, size i");
+    Stack stack(options_, SIZE_MAX, before);
+    stack.Take(End(kDate - 1));
+    ASSERT_TRUE(stack.Finish());
+  }
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_TRUE(std::filesystem::exists(PartitionOf(kDate) + "/quote/time"));
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate) + "/trade/size"));
   EXPECT_EQ(stack.rdb().days_kept(), 1u);
   ASSERT_TRUE(stack.rdb().blocked_day().has_value());
-  EXPECT_THAT(
-      stack.rdb().blocked_day()->why,
-      testing::HasSubstr("2 rows of trade in 1 of the messages 1 to 1 are not of its schema"));
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::AllOf(testing::HasSubstr("size has type j, expected i as in the partition"),
+                             testing::HasSubstr("trade = \"time p, sym s, size i\""),
+                             testing::HasSubstr("--table trade retype size j")));
+  disk::ColumnChange change;
+  change.kind = disk::ColumnChange::Kind::kRetype;
+  change.column = "size";
+  change.type = Type::kLong;
+  disk::MigrationOptions migration;
+  migration.database = options_.database;
+  ASSERT_TRUE(disk::MigrateTable(migration, "trade", change).ok());
+  ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
+  WorkerPool workers(0);
+  EXPECT_TRUE(disk::CheckDatabase(options_.database, workers)->is_sound());
 }
 
 // Goal: a log that is shorter than its index is not a whole day.
 TEST_F(EndOfDayTest, KeepsADayWhoseLogLostItsEnd) {
   const std::string path = folder_ / "tplog/sym" + FormatDate(kDate);
   {
-    const auto writer = *wire::TplogWriter::Open(path, {});
+    const auto writer = *tplog::TplogWriter::Open(path, {});
     for (int64_t i = 0; i < 3; ++i) {
       const ByteBuffer body = Upd(i * 10, 10);
       const std::span<const std::byte> segments[] = {body.span()};
-      const wire::TplogBlock::Rows rows[] = {{"trade", 10}};
+      const tplog::TplogBlock::Rows rows[] = {{"trade", 10}};
       ASSERT_TRUE(writer->Append({segments, 1, i, "", rows}).ok());
     }
   }

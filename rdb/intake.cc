@@ -12,11 +12,11 @@ constexpr auto kIdleCommits = 200ms;  // Commits pending rows after this time wi
 
 }  // namespace
 
-Intake::Intake(wire::EventLoop& loop, wire::SubscriberOptions options, Rdb* rdb)
+Intake::Intake(wire::EventLoop& loop, tplog::SubscriberOptions options, Rdb* rdb)
     : loop_(loop), options_(std::move(options)), rdb_(rdb) {}
 
 void Intake::Start() {
-  subscriber_ = std::make_unique<wire::Subscriber>(loop_, options_, rdb_);
+  subscriber_ = std::make_unique<tplog::Subscriber>(loop_, options_, rdb_);
   if (rdb_->durable() == nullptr) return;
   idle_.emplace(loop_);
   idle_->Every(kIdleCommits, [rdb = rdb_] { rdb->OnIdle(); });

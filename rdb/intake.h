@@ -7,15 +7,15 @@
 #include <optional>
 
 #include "rdb/rdb.h"
+#include "tplog/subscriber.h"
 #include "wire/event_loop.h"
-#include "wire/subscriber.h"
 
 namespace tickstack::rdb {
 
 class Intake {
  public:
   // The loop and the rdb must outlive this.
-  Intake(wire::EventLoop& loop, wire::SubscriberOptions options, Rdb* rdb);
+  Intake(wire::EventLoop& loop, tplog::SubscriberOptions options, Rdb* rdb);
 
   void Start();
   // Unsubscribes. The tables stay as they are; Start continues where they end.
@@ -23,9 +23,9 @@ class Intake {
 
  private:
   wire::EventLoop& loop_;
-  const wire::SubscriberOptions options_;
+  const tplog::SubscriberOptions options_;
   Rdb* const rdb_;
-  std::unique_ptr<wire::Subscriber> subscriber_;
+  std::unique_ptr<tplog::Subscriber> subscriber_;
   std::optional<wire::Timer> idle_;
 };
 

@@ -18,8 +18,6 @@ namespace {
 
 // A replay commits the log part by part; after a restart the uncommitted rest is replayed again.
 constexpr int64_t kReplayCommitNs = 50'000'000;
-// The most names of unknown tables that are remembered, because they come from outside.
-constexpr size_t kUnknownTablesMax = 1000;
 
 // Adds with a load and a store, which is enough for one writer and cheaper than a locked add.
 void Add(std::atomic<uint64_t>& counter, uint64_t n) {
@@ -287,6 +285,11 @@ void Rdb::EndDay(std::span<const std::byte> body) {
   if (date) day_ = *date + 1;
 }
 
+void Rdb::NoteMissing(uint64_t messages) {
+  counters_.messages_missing.fetch_add(messages, std::memory_order_relaxed);
+  SetIncomplete(true);
+}
+
 void Rdb::OnReplayDone() {
   if (counters_.messages_missing.load(std::memory_order_relaxed) != missing_before_) {
     SetIncomplete(true);
@@ -408,7 +411,7 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
   Add(counters_.upds_unknown, 1);
   if (const auto unknown = unknown_rows_.find(name); unknown != unknown_rows_.end()) {
     unknown->second += upd.batch.rows;
-  } else if (unknown_rows_.size() < kUnknownTablesMax) {
+  } else if (unknown_rows_.size() < kTablesToldMax) {
     unknown_rows_.emplace(name, upd.batch.rows);
     LogWarn("upd of an unknown table table={} rows={}", name, upd.batch.rows);
   }
@@ -423,7 +426,7 @@ void Rdb::NoteStale(std::string_view table) {
     SetIncomplete(true);
   }
   const std::lock_guard lock(tables_mutex_);
-  if (refused_since_.size() < kUnknownTablesMax)
+  if (refused_since_.size() < kTablesToldMax)
     refused_since_.try_emplace(table, clock_->MonotonicNs());
 }
 
@@ -438,7 +441,7 @@ NameMap<int64_t> Rdb::stale_ms() const {
 void Rdb::CountRefused(std::string_view table, const absl::Status& why, uint64_t rows) {
   auto refused = refused_upds_.find(table);
   if (refused == refused_upds_.end()) {
-    if (refused_upds_.size() >= kUnknownTablesMax) return;
+    if (refused_upds_.size() >= kTablesToldMax) return;
     refused = refused_upds_.emplace(std::string(table), RefusedUpds()).first;
     refused->second.first_seq = position_.seq();
     refused->second.why = Message(why);

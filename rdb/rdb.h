@@ -1,8 +1,8 @@
 #pragma once
 
 // Today's rows in memory: the tables, and the effects of upds, replays and ends of day on them. It
-// has no sockets and no clock of its own: wire/subscriber.h drives it from the wire,
-// wire/log_replay.h from a log.
+// has no sockets and no clock of its own: tplog/subscriber.h drives it from the wire,
+// tplog/log_replay.h from a log.
 //
 // Threads: the ingest thread calls the functions that are marked so; meanwhile any other thread may
 // read tables, counters and latency. A reader takes a mutex only while it copies pointers or a
@@ -32,14 +32,14 @@
 #include "table/schema.h"
 #include "table/symbols.h"
 #include "table/table.h"
-#include "wire/position.h"
-#include "wire/subscribed_state.h"
+#include "tplog/position.h"
+#include "tplog/subscribed_state.h"
 #include "wire/upd.h"
 #include "wire/upd_rows.h"
 
 namespace tickstack::rdb {
 
-using wire::LiveOutcome;
+using tplog::LiveOutcome;
 
 struct RdbOptions {
   TableOptions table;
@@ -55,7 +55,7 @@ struct RdbOptions {
 };
 
 // The values of `.rdb.stats[]`. Written by the ingest thread, read by any.
-struct RdbCounters : wire::SubscriptionCounters {
+struct RdbCounters : tplog::SubscriptionCounters {
   std::atomic<uint64_t> seq{0};       // Number of log messages that are applied, if known.
   std::atomic<uint64_t> messages{0};  // Upds that the tickerplant published.
   std::atomic<uint64_t> rows{0};      // Rows that were accepted from `messages`.
@@ -77,7 +77,7 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> day_done{0};  // Newest day that a database and its hdb have: NumberOfDate.
 };
 
-class Rdb final : public wire::SubscribedState {
+class Rdb final : public tplog::SubscribedState {
  public:
   // The placement's tiers and `clock` must outlive the Rdb, and it must outlive every snapshot of
   // its tables.
@@ -125,11 +125,14 @@ class Rdb final : public wire::SubscribedState {
   // Receives message number position().seq() of the log. Does not compare the message's first item
   // with `upd`, because other writers of logs may use another name there.
   void OnLogged(std::span<const std::byte> body) override;
+  // Notes that the log is damaged in a way that a replay does not see, so that the tables may lack
+  // rows: those of at least `messages` messages.
+  void NoteMissing(uint64_t messages);
   // Empties the tables and resets the position, because another log follows. A table that has only
   // rows of Prestress keeps them. Snapshots stay valid.
   void StartOver() override;
   Position& position() override { return position_; }
-  wire::SubscriptionCounters& subscription() override { return counters_; }
+  tplog::SubscriptionCounters& subscription() override { return counters_; }
   uint64_t LeastLogSeq() override { return refilling_ ? refilling_->seq() : position_.seq(); }
   uint64_t FurthestSeq() override { return (refilling_ ? *refilling_ : position_).FurthestSeq(); }
   bool OutlivesProcess() const override { return durable_ != nullptr; }
@@ -178,6 +181,8 @@ class Rdb final : public wire::SubscribedState {
     uint64_t first_seq = 0, last_seq = 0;  // Message numbers in the log.
     std::string why;                       // Error of the first message.
   };
+  // Number of tables whose refused or unknown rows are counted.
+  static constexpr size_t kTablesToldMax = 1000;
   // By table, for a bounded number of tables. For the ingest thread.
   const NameMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
   // Rows of unannounced tables, by table, for a bounded number of tables.

@@ -28,10 +28,10 @@
 #include "rdb/succession.h"
 #include "rdb/tier_watch.h"
 #include "serve/query_service.h"
+#include "tplog/log_replay.h"
+#include "tplog/subscriber.h"
+#include "tplog/tplog_state.h"
 #include "wire/heartbeat.h"
-#include "wire/log_replay.h"
-#include "wire/subscriber.h"
-#include "wire/tplog_state.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -44,9 +44,9 @@ constexpr auto kTierLooks = 1s;  // Interval of checks of the tiers' free space.
 constexpr auto kSlice = 50ms;    // Replay time between two checks of the stop signal.
 
 // Keeps restored tables if they follow this log, otherwise empties them.
-absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb) {
+absl::Status EnterLog(const std::string& path, tplog::LogReplay& replay, Rdb& rdb) {
   TS_ASSIGN_OR_RETURN(const ByteBuffer first, replay.ReadMessage(0));
-  TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(path));
+  TS_ASSIGN_OR_RETURN(const tplog::TplogState state, tplog::ReadTplogState(path));
   const LogIdentity log{path, first.empty() ? std::nullopt : std::optional(Crc32c(first)),
                         static_cast<uint32_t>(state.cuts.size())};
   const uint64_t seq = rdb.position().seq();
@@ -70,8 +70,22 @@ void RunOnce(wire::EventLoop& loop) {
   loop.RunUntil([&ran] { return ran; }, true);
 }
 
-// Reports the rows of a log that no table has.
-void ReportRowsNotServed(const std::string& log, const Rdb& rdb) {
+// Reports what a log has and no table does.
+void ReportRowsNotServed(const std::string& log, const tplog::LogReplay& replay, Rdb& rdb) {
+  if (replay.torn_bytes() > 0) {
+    LogWarn("log ends with bytes that are no whole message log={} bytes={}", log,
+            replay.torn_bytes());
+  }
+  uint64_t missing = 0;
+  const std::vector<tplog::MessageCensus::Odd> all_odd = replay.FindOdd();
+  for (const tplog::MessageCensus::Odd& odd : all_odd) {
+    LogError(
+        "log may be damaged: `tickstack log check` says more log={} messages={} first_message={} "
+        "first_offset={} found=\"{}\"",
+        log, odd.messages, odd.first.seq, odd.first.offset, odd.text);
+    if (odd.hides_rows) missing += odd.messages;
+  }
+  if (!all_odd.empty()) rdb.NoteMissing(missing);
   for (const auto& [table, rows] : rdb.unknown_rows()) {
     LogError("rows of the log are not served: there is no such table log={} table={} rows={}", log,
              table, rows);
@@ -88,10 +102,11 @@ void ReportRowsNotServed(const std::string& log, const Rdb& rdb) {
 absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
                             Rdb& rdb) {
   const int64_t begin_ns = MonotonicNs();
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::LogReplay> replay, wire::LogReplay::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<tplog::LogReplay> replay,
+                      tplog::LogReplay::Open(path, /*finds_odd=*/true));
   if (rdb.durable() != nullptr) TS_RETURN_IF_ERROR(EnterLog(path, *replay, rdb));
-  auto progress = wire::LogReplay::Progress::kMore;
-  while (progress == wire::LogReplay::Progress::kMore && !stop) {
+  auto progress = tplog::LogReplay::Progress::kMore;
+  while (progress == tplog::LogReplay::Progress::kMore && !stop) {
     TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
     RunOnce(loop);
   }
@@ -100,7 +115,7 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
           counters.messages_replayed.load(), counters.rows_replayed.load(),
           counters.upds_refused.load() + counters.rows_refused.load(), replay->torn_bytes(),
           (MonotonicNs() - begin_ns) / 1'000'000);
-  ReportRowsNotServed(path, rdb);
+  ReportRowsNotServed(path, *replay, rdb);
   return absl::OkStatus();
 }
 
@@ -201,8 +216,8 @@ void KeepDays(const RdbMainOptions& options, bool waits, Rdb& rdb,
   rdb.KeepDays(&*end_of_day);
 }
 
-absl::StatusOr<wire::SubscriberOptions> SubscriberOptionsOf(const RdbMainOptions& options) {
-  wire::SubscriberOptions subscribe;
+absl::StatusOr<tplog::SubscriberOptions> SubscriberOptionsOf(const RdbMainOptions& options) {
+  tplog::SubscriberOptions subscribe;
   TS_ASSIGN_OR_RETURN(subscribe.tickerplant, wire::ParseAddress(options.tickerplant));
   subscribe.client.connection.max_message_bytes = options.max_message_bytes;
   subscribe.client.user = options.name;
@@ -231,7 +246,7 @@ absl::Status FillFirst(const RdbMainOptions& options, wire::EventLoop& loop, con
 
 // Returns the exit code.
 absl::StatusOr<int> Run(RdbMainOptions options) {
-  TS_ASSIGN_OR_RETURN(const wire::SubscriberOptions subscribe, SubscriberOptionsOf(options));
+  TS_ASSIGN_OR_RETURN(const tplog::SubscriberOptions subscribe, SubscriberOptionsOf(options));
   if (options.numa_node >= 0) {  // Binds before there are threads and memory.
     TS_RETURN_IF_ERROR(Annotate(mem::BindProcessToNode(options.numa_node), "numa_node"));
     LogInfo("bound to a node numa_node={}", options.numa_node);

@@ -52,6 +52,8 @@ struct RdbMainOptions : serve::QuerySettings {
   // `replay_schemas` if their rows fit, and inferred ones otherwise.
   std::string replay;
   std::vector<Schema> replay_schemas;
+  // True if [tables] has the tables of the tickerplant: they are compared with the database.
+  bool knows_tables = false;
   // False: the log comes over the connection even if its file could be opened.
   bool read_log_file = true;
   std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.

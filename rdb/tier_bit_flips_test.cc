@@ -79,6 +79,8 @@ class TierBitFlips : public testing::TestWithParam<Ending> {
     tier_options_.path = folder_;
     tier_options_.file = "rdb.tier";
     tier_options_.capacity_bytes = 32 * kMiB;
+    // As in a process: its thread touches pages while damaged tables are discarded.
+    tier_options_.touch_ahead_bytes = 64 * kMiB;
     options_.table.rows_per_chunk = 64;
     std::mt19937_64 rng(7);
     for (int64_t i = 0; i < static_cast<int64_t>(kMessages); ++i) {

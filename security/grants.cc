@@ -32,6 +32,7 @@ void Grants::TakeLimits(const Grants& other) {
   TakeLimit(query_timeout_ns, other.query_timeout_ns);
   TakeLimit(query_max_bytes, other.query_max_bytes);
   TakeLimit(requests_per_second, other.requests_per_second);
+  TakeLimit(connections, other.connections);
 }
 
 NameSet Grants::SymbolsOf(std::string_view table) const {

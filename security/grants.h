@@ -32,6 +32,7 @@ struct Grants {
   int64_t query_timeout_ns = 0;    // Time limit of a query; 0: none.
   size_t query_max_bytes = 0;      // Memory limit of a query; 0: none.
   double requests_per_second = 0;  // Limit of requests; 0: none.
+  size_t connections = 0;          // Limit of connections to a process; 0: the process's own.
 
   // Adds the rights in `other`, but not its limits.
   void AddRights(const Grants& other);

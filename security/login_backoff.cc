@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "wire/places.h"
+
 namespace tickstack::security {
 namespace {
 
 constexpr int64_t kForgottenAfterNs = 600 * kNsPerSecond;
+constexpr int64_t kTrustedNs = int64_t{24} * 3600 * kNsPerSecond;
 constexpr int64_t kFirstPauseNs = kNsPerSecond;
 
 // A blank is in no address, so keys of different kinds differ.
@@ -16,11 +19,6 @@ std::string KeyOfPair(std::string_view user, std::string_view address) {
 }
 std::string KeyOfAddress(std::string_view address) { return fmt::format("address {}", address); }
 std::string KeyOfUser(std::string_view user) { return fmt::format("user {}", user); }
-
-bool IsThisMachine(std::string_view address) {
-  return address == "unix" || address == "[::1]" || address.starts_with("127.") ||
-         address.starts_with("[::ffff:127.");
-}
 
 }  // namespace
 
@@ -42,20 +40,34 @@ int64_t LoginBackoff::WaitNs(std::string_view user, std::string_view address, bo
   constexpr Rule kPair{5, 60 * kNsPerSecond}, kAddress{20, 60 * kNsPerSecond};
   constexpr Rule kUser{100, 5 * kNsPerSecond};
   int64_t wait_ns = WaitOf(KeyOfPair(user, address), kPair, now_ns);
-  if (!IsThisMachine(address)) {
+  if (!wire::IsThisMachine(address)) {
     wait_ns = std::max(wait_ns, WaitOf(KeyOfAddress(address), kAddress, now_ns));
   }
+  if (IsTrusted(user, address, now_ns)) return wait_ns;
   return known ? wait_ns : std::max(wait_ns, WaitOf(KeyOfUser(user), kUser, now_ns));
 }
 
 void LoginBackoff::OnFailure(std::string_view user, std::string_view address, int64_t now_ns) {
+  trusted_ns_.erase(KeyOfPair(user, address));
   CountFailure(KeyOfPair(user, address), now_ns);
   CountFailure(KeyOfAddress(address), now_ns);
   CountFailure(KeyOfUser(user), now_ns);
 }
 
-void LoginBackoff::OnSuccess(std::string_view user, std::string_view address) {
-  counts_.erase(KeyOfPair(user, address));
+void LoginBackoff::OnSuccess(std::string_view user, std::string_view address, int64_t now_ns) {
+  std::string key = KeyOfPair(user, address);
+  counts_.erase(key);
+  if (trusted_ns_.size() >= kCountsMax && !trusted_ns_.contains(key)) {
+    trusted_ns_.erase(
+        std::ranges::min_element(trusted_ns_, {}, [](const auto& entry) { return entry.second; }));
+  }
+  trusted_ns_[std::move(key)] = now_ns;
+}
+
+bool LoginBackoff::IsTrusted(std::string_view user, std::string_view address,
+                             int64_t now_ns) const {
+  const auto found = trusted_ns_.find(KeyOfPair(user, address));
+  return found != trusted_ns_.end() && now_ns - found->second < kTrustedNs;
 }
 
 void LoginBackoff::CountFailure(std::string key, int64_t now_ns) {
@@ -72,12 +84,6 @@ void LoginBackoff::MakeRoom(int64_t now_ns) {
       std::ranges::min_element(counts_, {}, [](const auto& entry) { return entry.second.last_ns; });
   const int64_t drop_ns = std::max(oldest->second.last_ns, now_ns - kForgottenAfterNs);
   absl::erase_if(counts_, [&](const auto& entry) { return entry.second.last_ns <= drop_ns; });
-}
-
-std::string AddressInPeer(std::string_view peer) {
-  peer = peer.substr(0, peer.find(' '));
-  const size_t colon = peer.rfind(':');
-  return std::string(peer.substr(0, colon));
 }
 
 }  // namespace tickstack::security

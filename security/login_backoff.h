@@ -10,8 +10,9 @@
 // A pause begins with the last failure, and each further failure doubles its length. A right
 // password resets the count by user and address. A count is forgotten 10 minutes after its last
 // failure. Addresses of this machine have no pauses by address. A password that this process has
-// verified recently has no pauses by user, so that somebody who guesses passwords cannot lock out
-// the user.
+// verified recently has no pauses by user, and neither has a user who has logged in from the
+// address within a day and has not failed there since. So somebody who guesses passwords elsewhere
+// cannot lock out the user.
 //
 // Unknown users are counted like known ones, so that pauses do not show which users exist. Memory
 // is bounded: a new count replaces the oldest one.
@@ -36,7 +37,9 @@ class LoginBackoff {
   // true if the password was verified recently.
   int64_t WaitNs(std::string_view user, std::string_view address, bool known, int64_t now_ns) const;
   void OnFailure(std::string_view user, std::string_view address, int64_t now_ns);
-  void OnSuccess(std::string_view user, std::string_view address);
+  void OnSuccess(std::string_view user, std::string_view address, int64_t now_ns);
+  // True if the user has logged in from the address within a day, and has not failed there since.
+  bool IsTrusted(std::string_view user, std::string_view address, int64_t now_ns) const;
   size_t size() const { return counts_.size(); }
 
  private:
@@ -51,9 +54,7 @@ class LoginBackoff {
   void MakeRoom(int64_t now_ns);
 
   StringMap<Count> counts_;
+  StringMap<int64_t> trusted_ns_;  // When each pair has logged in last.
 };
-
-// Returns the address in the name of a peer: `10.0.0.5` for `10.0.0.5:4242 by http`, or `unix`.
-std::string AddressInPeer(std::string_view peer);
 
 }  // namespace tickstack::security

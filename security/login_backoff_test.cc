@@ -24,7 +24,7 @@ TEST(LoginBackoff, PausesGrowByUserAndAddress) {
   }
   EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.2", false, now_ns), 0);
   EXPECT_EQ(backoff.WaitNs("eve", "10.0.0.1", false, now_ns), 0);
-  backoff.OnSuccess("bob", "10.0.0.1");
+  backoff.OnSuccess("bob", "10.0.0.1", 0);
   EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.1", false, now_ns), 0);
 }
 
@@ -44,6 +44,15 @@ TEST(LoginBackoff, AUserUnderAttackFromEverywhereKeepsWorking) {
   for (int i = 0; i < 120; ++i) backoff.OnFailure("bob", fmt::format("10.0.1.{}", i), 0);
   EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.1", false, 0), 5 * kS);
   EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.1", true, 0), 0);
+  // Where the user has logged in before, a password that is not known any more is accepted, too.
+  backoff.OnSuccess("bob", "10.0.0.1", 0);
+  EXPECT_TRUE(backoff.IsTrusted("bob", "10.0.0.1", 0));
+  EXPECT_FALSE(backoff.IsTrusted("bob", "10.0.0.2", 0));
+  EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.1", false, 0), 0);
+  EXPECT_FALSE(backoff.IsTrusted("bob", "10.0.0.1", int64_t{86'400} * kS)) << "a day later";
+  backoff.OnFailure("bob", "10.0.0.1", 0);
+  EXPECT_FALSE(backoff.IsTrusted("bob", "10.0.0.1", 0));
+  EXPECT_EQ(backoff.WaitNs("bob", "10.0.0.1", false, 0), 5 * kS);
 }
 
 TEST(LoginBackoff, ForgetsWhatIsOldAndIsBounded) {
@@ -55,14 +64,6 @@ TEST(LoginBackoff, ForgetsWhatIsOldAndIsBounded) {
     backoff.OnFailure(fmt::format("u{}", i), fmt::format("a{}", i), 601 * kS + i);
   }
   EXPECT_LE(backoff.size(), LoginBackoff::kCountsMax);
-}
-
-TEST(LoginBackoff, ReadsTheAddressOfAPeer) {
-  EXPECT_EQ(AddressInPeer("10.0.0.5:4242"), "10.0.0.5");
-  EXPECT_EQ(AddressInPeer("10.0.0.5:4242 by http"), "10.0.0.5");
-  EXPECT_EQ(AddressInPeer("[::1]:4242"), "[::1]");
-  EXPECT_EQ(AddressInPeer("unix"), "unix");
-  EXPECT_EQ(AddressInPeer("unix by http"), "unix");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/thread_priority.h"
 #include "security/audit_log.h"
 #include "security/password.h"
+#include "wire/places.h"
 
 namespace tickstack::security {
 namespace {
@@ -42,7 +43,8 @@ absl::StatusOr<std::shared_ptr<LoginCheck>> LoginCheck::Open(LoginCheckOptions o
 LoginCheck::LoginCheck(LoginCheckOptions options, Users users, FileStamp stamp)
     : options_(std::move(options)),
       stack_rights_(std::make_shared<UserRights>(std::string(kStackUser), AllGrants())),
-      stamp_(stamp) {
+      stamp_(stamp),
+      waiting_(options_.waiting) {
   Install(users);
 }
 
@@ -53,7 +55,7 @@ LoginCheck::~LoginCheck() {
   }
   wake_.notify_all();
   if (worker_.joinable()) worker_.join();
-  for (const std::shared_ptr<Job>& job : waiting_) Wipe(job->password);
+  while (!waiting_.empty()) Wipe(waiting_.Pop()->password);
 }
 
 // ---- the server's thread
@@ -64,10 +66,10 @@ void LoginCheck::Check(wire::Login login, Verdict verdict) {
     return Wipe(login.password);
   }
   const int64_t now_ns = MonotonicNs();
-  const std::string address = AddressInPeer(login.peer);
+  const std::string address = wire::AddressInPeer(login.peer);
   Rights rights;
   const char* refusal = nullptr;
-  bool waits = false;
+  std::shared_ptr<Job> dropped;
   {
     const std::lock_guard lock(mutex_);
     std::string key = KeyOf(login, HashOf(login.user));
@@ -77,12 +79,18 @@ void LoginCheck::Check(wire::Login login, Verdict verdict) {
     } else if (known) {
       rights = users_.find(login.user)->second.rights;
     } else {
-      refusal = Enqueue(login, std::move(key), address, verdict);
-      waits = refusal == nullptr;
+      dropped = Enqueue(login, std::move(key), address, std::exchange(verdict, nullptr), now_ns);
     }
   }
   Wipe(login.password);
-  if (waits) return wake_.notify_one();
+  if (dropped != nullptr) {
+    Wipe(dropped->password);
+    for (const Attempt& attempt : dropped->attempts) {
+      AuditRefused(dropped->user, attempt.peer, "too many logins wait to be verified");
+      attempt.verdict(nullptr);
+    }
+  }
+  if (verdict == nullptr) return wake_.notify_one();
   if (refusal != nullptr) AuditRefused(login.user, login.peer, refusal);
   if (rights != nullptr) AuditLogin(login.user, login.peer);
   verdict(std::move(rights));
@@ -123,23 +131,18 @@ bool LoginCheck::IsKnown(const std::string& key, int64_t now_ns) const {
   return found != known_ns_.end() && now_ns - found->second < options_.known_ns;
 }
 
-// Returns why the attempt is refused; nullptr if it waits for its verdict.
-const char* LoginCheck::Enqueue(wire::Login& login, std::string key, const std::string& address,
-                                Verdict& verdict) {
+// Returns the job that is dropped because too many wait, which may be that of this login; nullptr
+// if none is.
+std::shared_ptr<LoginCheck::Job> LoginCheck::Enqueue(wire::Login& login, std::string key,
+                                                     const std::string& address, Verdict verdict,
+                                                     int64_t now_ns) {
   Attempt attempt{login.peer, std::move(verdict)};
   const auto join = [&](const std::shared_ptr<Job>& job) {
     if (job == nullptr || job->key != key) return false;
     job->attempts.push_back(std::move(attempt));
     return true;
   };
-  if (join(running_) || std::ranges::any_of(waiting_, join)) return nullptr;
-  const auto of_address = std::ranges::count(
-      waiting_, address, [](const auto& job) { return std::string_view(job->address); });
-  if (waiting_.size() >= options_.waiting_max ||
-      static_cast<size_t>(of_address) >= options_.waiting_of_one) {
-    verdict = std::move(attempt.verdict);
-    return "too many logins wait to be verified";
-  }
+  if (join(running_) || waiting_.AnyOf(join)) return nullptr;
   auto job = std::make_shared<Job>();
   job->key = std::move(key);
   job->user = login.user;
@@ -147,8 +150,9 @@ const char* LoginCheck::Enqueue(wire::Login& login, std::string key, const std::
   job->hash = HashOf(login.user);
   job->address = address;
   job->attempts.push_back(std::move(attempt));
-  waiting_.push_back(std::move(job));
-  return nullptr;
+  return waiting_
+      .Push(address, login.user, backoff_.IsTrusted(login.user, address, now_ns), std::move(job))
+      .value_or(nullptr);
 }
 
 // ---- the worker
@@ -161,8 +165,7 @@ void LoginCheck::Work() {
     wake_.wait_until(lock, look, [this] { return stopped_ || !waiting_.empty(); });
     if (stopped_) return;
     if (!waiting_.empty()) {
-      running_ = std::move(waiting_.front());
-      waiting_.pop_front();
+      running_ = waiting_.Pop();
       std::shared_ptr<Job> job = running_;
       lock.unlock();
       Verify(std::move(job));
@@ -200,12 +203,12 @@ void LoginCheck::Verify(std::shared_ptr<Job> job) {
 LoginCheck::Rights LoginCheck::Settle(const Job& job, bool right, int64_t now_ns) {
   const auto found = users_.find(job.user);
   if (right && found != users_.end() && found->second.user.password == job.hash) {
-    backoff_.OnSuccess(job.user, job.address);
+    backoff_.OnSuccess(job.user, job.address, now_ns);
     Remember(job.key, now_ns);
     return found->second.rights;
   }
   for (const Attempt& attempt : job.attempts) {
-    backoff_.OnFailure(job.user, AddressInPeer(attempt.peer), now_ns);
+    backoff_.OnFailure(job.user, wire::AddressInPeer(attempt.peer), now_ns);
   }
   return nullptr;
 }

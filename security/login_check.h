@@ -5,6 +5,7 @@
 //   server's thread   Check: back-off, cache of verified passwords --> verdict at once
 //                              | password not in the cache
 //   worker            argon2id, one at a time, at nice value 10     --> verdict, audit log
+//                     (login_queue.h has the order)
 //                     once a second: has the users file changed?
 //
 // Argon2id takes about 0.1 s and 64 MiB, so it never runs on a server's thread. Only one runs at a
@@ -23,7 +24,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +37,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 #include "security/login_backoff.h"
+#include "security/login_queue.h"
 #include "security/private_file.h"
 #include "security/secret.h"
 #include "security/user_rights.h"
@@ -51,8 +52,7 @@ struct LoginCheckOptions {
   int64_t known_ns = 600 * kNsPerSecond;  // How long a verified password is in the cache.
   size_t known_max = 1024;                // Passwords in the cache; the oldest ones are dropped.
   int64_t look_ns = kNsPerSecond;         // How often the worker looks at the users file.
-  size_t waiting_max = 32;    // Verifications that may wait; further logins are refused.
-  size_t waiting_of_one = 8;  // Verifications that may wait for logins from one address.
+  LoginQueueBounds waiting = {};          // Verifications that may wait.
 };
 
 class LoginCheck final : public wire::Authenticator {
@@ -100,8 +100,8 @@ class LoginCheck final : public wire::Authenticator {
   // The caller of each following function holds mutex_.
   const std::string& HashOf(std::string_view user) const;
   bool IsKnown(const std::string& key, int64_t now_ns) const;
-  const char* Enqueue(wire::Login& login, std::string key, const std::string& address,
-                      Verdict& verdict);
+  std::shared_ptr<Job> Enqueue(wire::Login& login, std::string key, const std::string& address,
+                               Verdict verdict, int64_t now_ns);
   Rights Settle(const Job& job, bool right, int64_t now_ns);
   void Remember(const std::string& key, int64_t now_ns);
   void ChooseDecoy();
@@ -123,7 +123,7 @@ class LoginCheck final : public wire::Authenticator {
   std::string reported_;           // The last error of a reload.
   LoginBackoff backoff_;
   StringMap<int64_t> known_ns_;  // When each known password was verified, by its keyed hash.
-  std::deque<std::shared_ptr<Job>> waiting_;
+  LoginQueue<std::shared_ptr<Job>> waiting_;
   std::shared_ptr<Job> running_;
   bool stopped_ = false;
 

@@ -53,7 +53,7 @@ class LoginCheckTest : public testing::Test {
     options.look_ns = look_ns_;
     options.users = path_;
     options.stack_secret.emplace("the-secret");
-    options.waiting_max = 4;
+    options.waiting = waiting_;
     absl::StatusOr<std::shared_ptr<LoginCheck>> opened = LoginCheck::Open(std::move(options));
     ASSERT_TRUE(opened.ok()) << opened.status();
     check_ = *std::move(opened);
@@ -67,6 +67,7 @@ class LoginCheckTest : public testing::Test {
 
   const std::string path_;
   int64_t look_ns_ = kNsPerSecond;
+  LoginQueueBounds waiting_ = {.all = 4, .of_address = 4};
   std::shared_ptr<LoginCheck> check_;
 };
 
@@ -118,6 +119,28 @@ TEST_F(LoginCheckTest, AttemptsWithOnePasswordShareAVerificationAndOthersAreBoun
   for (int i = 0; i < 200; ++i) ask(fmt::format("u{}", i), "x");
   while (in + refused < 300) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(refused, 200);
+}
+
+// Goal: somebody who sends many wrong passwords, under names of users and others, refuses nobody
+// else. Method: a full queue of them before each right login.
+TEST_F(LoginCheckTest, WrongLoginsDoNotRefuseRightOnes) {
+  waiting_ = {.all = 40, .of_address = 16};
+  Open();
+  std::atomic<int> wrong = 0, sent = 0;
+  const auto send_wrong = [&](std::string user, std::string peer) {
+    ++sent;
+    check_->Check({std::move(user), fmt::format("wrong{}", sent.load()), std::move(peer)},
+                  [&](const Rights& rights) { wrong += rights == nullptr ? 1 : 0; });
+  };
+  for (int i = 0; i < 30; ++i) send_wrong("eve", "127.0.0.1:1");
+  EXPECT_NE(LogIn("alice", "right", "127.0.0.1:9"), nullptr) << "the same address";
+  for (int i = 0; i < 10; ++i) {
+    for (int address = 0; address < 10; ++address) {
+      send_wrong(fmt::format("u{}", i), fmt::format("10.0.1.{}:1", address));
+    }
+  }
+  EXPECT_NE(LogIn("bob", "other", "10.0.2.1:9"), nullptr) << "another address";
+  while (wrong < sent) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST_F(LoginCheckTest, AChangedFileChangesRightsAndEndsOldOnes) {

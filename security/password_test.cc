@@ -1,14 +1,18 @@
 #include "security/password.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/status.h"
+#include "security/password_strength.h"
 #include "security/secret.h"
 
 namespace tickstack::security {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr HashCost kCheap{8192, 1};  // The least that the library accepts.
 
@@ -49,6 +53,38 @@ TEST(Password, BoundsOnNamesAndPasswords) {
     EXPECT_FALSE(CheckPassword(password).ok());
   }
   EXPECT_FALSE(CheckPassword(std::string(1025, 'p')).ok());
+}
+
+TEST(Password, WeakOnesAreRefusedWithTheReason) {
+  const auto why = [](std::string_view password) {
+    return std::string(Message(CheckStrength(password, "alice")));
+  };
+  for (const char* password :
+       {"a long password", "correct horse battery staple", "Tr0ub4dor&3x", "xkcd-936",
+        "kl\u00fcger als ihr", "alice and the looking glass", "928374650192", "tick-tock-42"}) {
+    EXPECT_EQ(why(password), "") << password;
+  }
+  for (const char* password :
+       {"a", "abc", "S3cr!t7", "\u00fc\u00f6\u00e4\u00fc\u00f6\u00e4\u00df"}) {
+    EXPECT_THAT(why(password), HasSubstr("weak password: expected at least 8 characters"))
+        << password;
+  }
+  for (const char* password : {"20200309", "92837465019"}) {
+    EXPECT_THAT(why(password), HasSubstr("digits alone")) << password;
+  }
+  for (const char* password :
+       {"aaaaaaaaaaaa", "abababababab", "acacacacacac", "abcdefghijkl", "zyxwvutsrqp", "qwertyuiop",
+        "asdfghjkl", "123456789012", "aaaabbbbcccc", "qweasdzxc", "1q2w1q2w1q2w", "        "}) {
+    EXPECT_THAT(why(password), HasSubstr("repeats, counts or follows the keyboard")) << password;
+  }
+  for (const char* password :
+       {"password", "Password1!", "P@ssw0rd123", "passwd2026", "letmein!!", "changeme",
+        "welcome2026", "!!Dragon99", "Football1", "tickstack1"}) {
+    EXPECT_THAT(why(password), HasSubstr("most common")) << password;
+  }
+  for (const char* password : {"alice2026!", "ALICEalice", "x-alice-7y"}) {
+    EXPECT_THAT(why(password), HasSubstr("beside the name of the user")) << password;
+  }
 }
 
 TEST(Password, SecretsAreRandomAndComparable) {

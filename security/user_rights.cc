@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "security/audit_log.h"
+#include "wire/link_credentials.h"
 
 namespace tickstack::security {
 
@@ -32,6 +33,11 @@ absl::Status UserRights::MayReadMetrics(std::string_view peer) const {
   return Denied(user_, peer, "read /metrics");
 }
 
+wire::PlaceClass UserRights::place() const {
+  if (user_ == wire::kStackUser) return wire::PlaceClass::kStack;
+  return grants_.administer ? wire::PlaceClass::kAdministrator : wire::PlaceClass::kUser;
+}
+
 // Only a LoginCheck gives rights to connections of a process that asks for them here.
 Access::Access(const wire::Connection& connection)
     : rights_(std::static_pointer_cast<const UserRights>(connection.rights())) {
@@ -47,6 +53,18 @@ absl::Status Access::MayPublish(std::string_view table) const {
 
 bool Access::PublishesAnything() const {
   return rights_ == nullptr || !rights_->grants().publish.empty();
+}
+
+bool Access::KnowsAllTables() const {
+  if (rights_ == nullptr) return true;
+  const Grants& grants = rights_->grants();
+  return grants.query.all || grants.administer || grants.metrics;
+}
+
+bool Access::Knows(std::string_view table) const {
+  if (KnowsAllTables()) return true;
+  const Grants& grants = rights_->grants();
+  return grants.query.Has(table) || grants.publish.Has(table) || !grants.SymbolsOf(table).empty();
 }
 
 absl::Status Access::MaySubscribeToAll(std::string_view what) const {

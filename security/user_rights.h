@@ -30,6 +30,10 @@ class UserRights final : public wire::ClientRights {
   const Grants& grants() const { return grants_; }
   bool is_current() const override { return current_.load(std::memory_order_relaxed); }
   absl::Status MayReadMetrics(std::string_view peer) const override;
+  wire::PlaceClass place() const override;
+  size_t max_connections() const override { return grants_.connections; }
+  bool PublishesAnything() const override { return !grants_.publish.empty(); }
+  bool QueriesAnything() const override { return !grants_.query.empty(); }
   void Revoke() { current_.store(false, std::memory_order_relaxed); }
 
   // Counts a request. False if the user has sent more than requests_per_second.
@@ -67,6 +71,12 @@ class Access {
   absl::Status MayAdminister(std::string_view what) const;
   // True if the user may publish to some table.
   bool PublishesAnything() const;
+  // True if the user may know that there is this table: it may query it, subscribe to it or publish
+  // to it, or knows all tables.
+  bool Knows(std::string_view table) const;
+  // True if the user may know all tables: it may query all, administer, or read /metrics, which
+  // names them.
+  bool KnowsAllTables() const;
   // Counts a request. kResourceExhausted with `limit:` if the user has sent more requests per
   // second than it may.
   absl::Status TakeRequest(int64_t now_ns) const;

@@ -33,6 +33,21 @@ class AccessTest : public testing::Test {
   std::shared_ptr<wire::Connection> connection_;
 };
 
+TEST(UserRights, HaveAPlace) {
+  EXPECT_EQ(UserRights("bob", {}).place(), wire::PlaceClass::kUser);
+  EXPECT_EQ(UserRights("boss", AllGrants()).place(), wire::PlaceClass::kAdministrator);
+  EXPECT_EQ(UserRights("stack", AllGrants()).place(), wire::PlaceClass::kStack);
+  Grants grants;
+  EXPECT_FALSE(UserRights("bob", grants).PublishesAnything());
+  EXPECT_FALSE(UserRights("bob", grants).QueriesAnything());
+  grants.publish.names.insert("trade");
+  grants.query.all = true;
+  grants.connections = 3;
+  EXPECT_TRUE(UserRights("bob", grants).PublishesAnything());
+  EXPECT_TRUE(UserRights("bob", grants).QueriesAnything());
+  EXPECT_EQ(UserRights("bob", grants).max_connections(), 3u);
+}
+
 const std::vector<std::string> kAll, kIbm = {"IBM"};
 
 TEST_F(AccessTest, WithoutAUsersFileEverythingIsAllowed) {

@@ -47,6 +47,8 @@ absl::Status ReadLimits(const ConfigTable& section, Grants& grants) {
   TS_RETURN_IF_ERROR(section.ReadDuration("query_timeout", &grants.query_timeout_ns));
   TS_RETURN_IF_ERROR(section.ReadBytes("query_max_bytes", &grants.query_max_bytes));
   TS_RETURN_IF_ERROR(section.Read("requests_per_second", &grants.requests_per_second));
+  TS_RETURN_IF_ERROR(
+      section.Read("connections", &grants.connections, size_t{1}, size_t{1'000'000}));
   for (const auto& [key, value] :
        {std::pair<std::string_view, double>("query_timeout",
                                             static_cast<double>(grants.query_timeout_ns)),
@@ -104,6 +106,7 @@ absl::StatusOr<User> ReadUser(const ConfigTable& section, const Groups& groups) 
   own_or(user.grants.query_timeout_ns, limits.query_timeout_ns);
   own_or(user.grants.query_max_bytes, limits.query_max_bytes);
   own_or(user.grants.requests_per_second, limits.requests_per_second);
+  own_or(user.grants.connections, limits.connections);
   return user;
 }
 

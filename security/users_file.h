@@ -27,11 +27,12 @@
 
 #include "absl/status/statusor.h"
 #include "security/grants.h"
+#include "wire/link_credentials.h"
 
 namespace tickstack::security {
 
 // Processes of a stack log in to each other as this user. It has no entry in the file.
-inline constexpr std::string_view kStackUser = "stack";
+using wire::kStackUser;
 
 struct User {
   std::string password;  // The hash of the password.

@@ -40,6 +40,7 @@ symbols = ["IBM", "VOD"]
 query_timeout = "5s"
 query_max_bytes = "1MiB"
 requests_per_second = 20
+connections = 7
 [groups.ops]
 metrics = true
 administer = true
@@ -63,6 +64,7 @@ query_max_bytes = 100
   EXPECT_EQ(grants.query_timeout_ns, 9'000'000'000) << "its own limit replaces the group's";
   EXPECT_EQ(grants.query_max_bytes, 100u) << "the smaller one of two groups";
   EXPECT_EQ(grants.requests_per_second, 20);
+  EXPECT_EQ(grants.connections, 7u);
 }
 
 TEST(UsersFile, WithoutKeysThereAreNoRights) {
@@ -97,6 +99,7 @@ TEST(UsersFile, ErrorsNameLineColumnAndKey) {
   EXPECT_THAT(ErrorOf(WithUser("subscribe = ['t']\nsymbols = []")), HasSubstr("at least one"));
   EXPECT_THAT(ErrorOf(WithUser("query = ['']")), HasSubstr("found an empty one"));
   EXPECT_THAT(ErrorOf(WithUser("requests_per_second = 0")), HasSubstr("more than 0"));
+  EXPECT_THAT(ErrorOf(WithUser("connections = 0")), HasSubstr("expected an integer from 1"));
   EXPECT_THAT(ErrorOf(WithUser("requests_per_second = nan")), HasSubstr("more than 0"));
   EXPECT_THAT(ErrorOf(WithUser("query_timeout = '-1s'")), HasSubstr("a duration"));
   EXPECT_THAT(ErrorOf("[users.stack]\n"), HasSubstr("the stack's own"));

@@ -5,9 +5,17 @@
 #include <utility>
 
 #include "base/status.h"
+#include "query/columns/elements.h"
 
 namespace tickstack::serve {
 namespace {
+
+constexpr std::string_view kWithheld =
+    "withheld: it may name tables that you may not know (metrics or administer shows it)";
+
+Value WithheldIfText(const Value& value) {
+  return value.type() == Type::kChar && value.count() > 0 ? Value::String(kWithheld) : value;
+}
 
 // A value that has rows of its own, such as a table in a file of an hdb's root.
 bool HasRows(const Value& value) {
@@ -31,6 +39,17 @@ absl::Status EachSymbol(const Value& value, Visit visit) {
 }
 
 }  // namespace
+
+Value WithholdTexts(Value answer) {
+  const bool is_dict = answer.is_dict() && answer.values().is_list();
+  if (!is_dict && !answer.is_list()) return WithheldIfText(answer);
+  std::vector<Value> items;
+  for (const Value& item : is_dict ? answer.values().items() : answer.items()) {
+    items.push_back(WithheldIfText(item));
+  }
+  return is_dict ? Value::Dict(answer.keys(), Value::List(std::move(items)))
+                 : Value::List(std::move(items));
+}
 
 bool GuardedEnvironment::MayQuery(std::string_view name) const {
   const security::Grants* const grants = access_.grants();
@@ -65,7 +84,8 @@ std::optional<Value> GuardedEnvironment::FindValue(std::string_view name) {
   std::optional<Value> value = process_.FindValue(name);
   if (!value.has_value() || MayQuery(name)) return value;
   const bool is_column = !HasRows(*value) || name.starts_with('.');
-  return IsOfTheProcess(name) && is_column ? value : std::nullopt;
+  if (!IsOfTheProcess(name) || !is_column) return std::nullopt;
+  return WithoutHidden(*std::move(value));
 }
 
 std::vector<std::string> GuardedEnvironment::ValueNames() {
@@ -92,7 +112,48 @@ std::optional<absl::StatusOr<Value>> GuardedEnvironment::Call(std::string_view n
     if (absl::Status may = access_.MayAdminister(name); !may.ok()) return may;
   }
   if (absl::Status may = CheckTablesIn(args); !may.ok()) return may;
-  return process_.Call(name, args);
+  std::optional<absl::StatusOr<Value>> answer = process_.Call(name, args);
+  if (!answer.has_value() || !answer->ok()) return answer;
+  return WithoutHidden(**std::move(answer));
+}
+
+// Leaves out what the client may not know, which each function tells in one of these forms.
+Value GuardedEnvironment::WithoutHidden(Value value) {
+  if (access_.KnowsAllTables()) return value;
+  // Positions of the names that the client may know.
+  const auto known = [this](const SymbolVector& names) {
+    std::vector<uint32_t> positions;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (MayQuery(names[i]) || !HasTable(names[i])) positions.push_back(static_cast<uint32_t>(i));
+    }
+    return positions;
+  };
+  const auto are_tables = [this](const Value& names) {
+    if (!names.is(Type::kSymbol) || names.count() == 0) return false;
+    const SymbolVector& symbols = names.symbols();
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (!HasTable(symbols[i])) return false;
+    }
+    return true;
+  };
+  if (value.is_table()) {
+    const SymbolVector& names = value.column_names();
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i] != "table" || !value.columns()[i].is(Type::kSymbol)) continue;
+      const std::vector<uint32_t> rows = known(value.columns()[i].symbols());
+      std::vector<Value> columns;
+      for (const Value& column : value.columns()) columns.push_back(query::TakeItems(column, rows));
+      return Value::Table(names, std::move(columns));
+    }
+    return value;
+  }
+  if (value.is_dict() && are_tables(value.keys())) {
+    const std::vector<uint32_t> entries = known(value.keys().symbols());
+    return Value::Dict(query::TakeItems(value.keys(), entries),
+                       query::TakeItems(value.values(), entries));
+  }
+  if (are_tables(value)) return query::TakeItems(value, known(value.symbols()));
+  return WithholdTexts(std::move(value));
 }
 
 // A function that is told a table's name reads that table.

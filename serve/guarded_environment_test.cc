@@ -106,6 +106,36 @@ TEST_F(GuardedEnvironmentTest, ListsOfNamesLeaveItOut) {
   EXPECT_THAT(Ask("`quote in tables[]"), StartsWith("0"));
 }
 
+TEST_F(GuardedEnvironmentTest, AnswersOfTheProcessLeaveItOut) {
+  const auto both = [] { return Value::Symbols({"quote", "trade", "quote"}); };
+  process_.SetValue(".Q.pt", both());
+  process_.SetValue(".Q.pn", Value::Dict(Value::Symbols({"quote", "trade"}),
+                                         Value::List({Value::List({}), Value::Longs({1})})));
+  process_.SetValue(".p.of", Value::Table({"table", "bytes"}, {both(), Value::Longs({1, 2, 3})}));
+  process_.SetValue(".p.stale",
+                    Value::Dict(Value::Symbols({"quote", "trade"}), Value::Longs({1, 2})));
+  process_.SetValue(".p.stats",
+                    Value::Dict(Value::Symbols({"rows", "quote"}), Value::Longs({4, 5})));
+  process_.SetValue(".p.why", Value::String("quote: no column bid"));
+  process_.SetValue(".p.list", Value::List({Value::String("2020/quote"), Value::Long(7)}));
+  process_.SetValue(".p.link", Value::Dict(Value::Symbols({"n", "error"}),
+                                           Value::List({Value::Long(6), Value::String("quote")})));
+  for (const char* name : {".Q.pt", ".Q.pn", ".p.of", ".p.stale", ".p.why", ".p.list", ".p.link"}) {
+    EXPECT_THAT(Ask(name), Not(HasSubstr("quote"))) << name;
+    EXPECT_THAT(Ask(name, security::AllGrants()), HasSubstr("quote")) << name;
+    security::Grants metrics;
+    metrics.metrics = true;
+    EXPECT_THAT(Ask(name, metrics), HasSubstr("quote")) << name;
+  }
+  for (const char* name : {".Q.pt", ".Q.pn", ".p.of", ".p.stale"}) {
+    EXPECT_THAT(Ask(name), HasSubstr("trade")) << name;
+  }
+  EXPECT_THAT(Ask(".p.of"), HasSubstr("2"));
+  EXPECT_THAT(Ask(".p.list"), HasSubstr("7"));
+  EXPECT_THAT(Ask(".p.link"), HasSubstr("6"));
+  EXPECT_THAT(Ask(".p.stats"), HasSubstr("quote")) << "a counter of this name is no table";
+}
+
 TEST_F(GuardedEnvironmentTest, ValuesOfTheProcessAreThereAndUnknownNamesAreThemselves) {
   EXPECT_THAT(Ask(".u.i"), StartsWith("3"));
   EXPECT_THAT(Ask("count date"), StartsWith("2"));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/logging.h"
+#include "base/status.h"
+#include "query/columns/elements.h"
 #include "security/user_rights.h"
 #include "serve/guarded_environment.h"
 #include "serve/loop_answers.h"
@@ -20,7 +23,31 @@ std::optional<absl::StatusOr<Value>> LoopQueries::Functions::Call(std::string_vi
                                                                   std::span<const Value>) {
   const auto function = std::ranges::find(functions_, name, &Function::name);
   if (function == functions_.end()) return std::nullopt;
-  return function->call();
+  absl::StatusOr<Value> answer = function->call();
+  const bool knows_all = access_ == nullptr || access_->KnowsAllTables();
+  if (!answer.ok() || knows_all) return answer;
+  if (function->by_table.empty()) return WithholdTexts(*std::move(answer));
+  return WithoutHidden(*answer, function->by_table);
+}
+
+Value LoopQueries::Functions::WithoutHidden(const Value& answer,
+                                            std::span<const std::string_view> by_table) const {
+  const SymbolVector& names = answer.keys().symbols();
+  std::vector<Value> items = answer.values().items();
+  bool hides = false;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (std::ranges::find(by_table, names[i]) == by_table.end()) continue;
+    const SymbolVector& tables = items[i].keys().symbols();
+    std::vector<uint32_t> entries;
+    for (size_t table = 0; table < tables.size(); ++table) {
+      if (access_->Knows(tables[table])) entries.push_back(static_cast<uint32_t>(table));
+    }
+    hides |= entries.size() < tables.size();
+    items[i] = Value::Dict(query::TakeItems(items[i].keys(), entries),
+                           query::TakeItems(items[i].values(), entries));
+  }
+  Value known = Value::Dict(answer.keys(), Value::List(std::move(items)));
+  return hides ? WithholdTexts(std::move(known)) : known;
 }
 
 bool LoopQueries::Functions::Changes(std::string_view name, std::span<const Value>) {
@@ -38,9 +65,17 @@ void LoopQueries::OnMessage(wire::Connection& connection, const wire::ReceivedMe
   }
   if (prepare_) prepare_();
   GuardedEnvironment guarded(environment_, access);
-  if (AnswerCall(connection, message, guarded)) return;
-  // The client gets the error as its answer, and the process needs no more of it.
-  (void)AnswerOnLoop(connection, message, guarded);
+  environment_.set_access(&access);
+  const absl::Status status = AnswerCall(connection, message, guarded)
+                                  ? absl::OkStatus()
+                                  : AnswerOnLoop(connection, message, guarded);
+  environment_.set_access(nullptr);
+  if (status.ok() || message.kind == wire::MessageKind::kSync) return;  // It is the answer.
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("async request failed host={} user={} error=\"{}\" withheld={}", connection.peer(),
+            connection.user(), Message(status), *withheld);
+  }
 }
 
 // Returns false if the message is no call of a function, malformed, or has large arguments, which
@@ -57,6 +92,15 @@ bool LoopQueries::AnswerCall(wire::Connection& connection, const wire::ReceivedM
     AnswerSync(connection, connection.TakeTicket(), *answer);
   }
   return true;
+}
+
+wire::ServerOptions LoopServerOptions(wire::StatusSource* status) {
+  constexpr size_t kRequestBytesMaxOnLoop = size_t{16} << 20;
+  wire::ServerOptions options;
+  options.connection.max_message_bytes = kRequestBytesMaxOnLoop;
+  options.large_messages = wire::LargeMessages::kAdministrators;
+  options.http_options.status = status;
+  return options;
 }
 
 }  // namespace tickstack::serve

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "query/language/environment.h"
+#include "security/user_rights.h"
 #include "wire/server.h"
 
 namespace tickstack::serve {
@@ -32,6 +33,10 @@ class LoopQueries final : public wire::ServerHandler {
     std::string_view name;  // Must outlive this, as a literal does.
     std::function<absl::StatusOr<Value>()> call;
     Effect effect = Effect::kChanges;
+    // Items of the answer, a dictionary, that are dictionaries by table. Entries of tables that the
+    // client may not know are left out. Texts are withheld from a client that may not know all of
+    // these tables, or all tables if there is no such item.
+    std::vector<std::string_view> by_table = {};
   };
 
   // `clock` must outlive this, and so must whatever the functions use. `prepare`, if any, is called
@@ -55,8 +60,13 @@ class LoopQueries final : public wire::ServerHandler {
     std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                               std::span<const Value> args) override;
     bool Changes(std::string_view name, std::span<const Value> args) override;
+    // The rights of the client whose request is answered; nullptr: none is.
+    void set_access(const security::Access* access) { access_ = access; }
 
    private:
+    Value WithoutHidden(const Value& answer, std::span<const std::string_view> by_table) const;
+
+    const security::Access* access_ = nullptr;
     const Clock* const clock_;
     const std::vector<Function> functions_;
   };
@@ -67,5 +77,9 @@ class LoopQueries final : public wire::ServerHandler {
   Functions environment_;
   const std::function<void()> prepare_;
 };
+
+// Returns the options of a server with such a handler: its requests are small. `status` must
+// outlive the server.
+wire::ServerOptions LoopServerOptions(wire::StatusSource* status);
 
 }  // namespace tickstack::serve

@@ -13,6 +13,7 @@
 #include "serve/event_json.h"
 #include "serve/live_settings.h"
 #include "table/format_value.h"
+#include "wire/connection_counts.h"
 
 namespace tickstack::serve {
 namespace {
@@ -21,6 +22,7 @@ using enum MetricType;
 
 // The sources of common metrics, which the page itself adds to the facts.
 constexpr std::string_view kProcess = "process", kBuild = "build", kDisks = "disks";
+constexpr std::string_view kConnections = "connections", kRefused = "connections_refused";
 
 constexpr Metric kCommonMetrics[] = {
     {"tickstack_build_info", kGauge, "", "Always 1; the label is the program's version.", kBuild,
@@ -31,6 +33,16 @@ constexpr Metric kCommonMetrics[] = {
      "Free space of a disk that the process writes to.", kDisks, "free", "disk"},
     {"tickstack_disk_size_bytes", kGauge, "bytes", "Size of a disk that the process writes to.",
      kDisks, "size", "disk"},
+    {"tickstack_connections", kGauge, "connections",
+     "Connections of clients that have logged in, by class.", kConnections, "", "class"},
+    {"tickstack_connections_refused_total", kCounter, "connections",
+     "Clients that were refused or cut off, by reason.", kRefused, "", "reason"},
+    {"tickstack_logins_pending", kGauge, "connections", "Clients whose login is incomplete.",
+     kProcess, "logging_in"},
+    {"tickstack_http_sessions", kGauge, "connections", "Sessions of HTTP and WebSocket clients.",
+     kProcess, "http_sessions"},
+    {"tickstack_unfinished_messages_bytes", kGauge, "bytes",
+     "Memory of messages of which a part has arrived.", kProcess, "unfinished_bytes"},
     {"process_cpu_seconds_total", kCounter, "seconds", "Processor time of all threads.", kProcess,
      "cpu_s"},
     {"process_resident_memory_bytes", kGauge, "bytes",
@@ -87,10 +99,41 @@ Value BuildTable() {
 }
 
 Value ProcessValues(bool ready, double start_s) {
-  const double values[] = {ready ? 1.0 : 0.0, ProcessorSeconds(),
-                           static_cast<double>(ResidentBytes()), start_s};
-  return Value::Dict(Value::Symbols({"ready", "cpu_s", "resident_bytes", "start_s"}),
+  const wire::ConnectionCounts& counts = wire::ConnectionCounts::OfProcess();
+  const double values[] = {ready ? 1.0 : 0.0,
+                           ProcessorSeconds(),
+                           static_cast<double>(ResidentBytes()),
+                           start_s,
+                           static_cast<double>(counts.logging_in.load()),
+                           static_cast<double>(counts.http_sessions.load()),
+                           static_cast<double>(counts.unfinished_bytes.load())};
+  return Value::Dict(Value::Symbols({"ready", "cpu_s", "resident_bytes", "start_s", "logging_in",
+                                     "http_sessions", "unfinished_bytes"}),
                      Value::Vector(Type::kFloat, std::span<const double>(values)));
+}
+
+Value ConnectionValues() {
+  const wire::ConnectionCounts& counts = wire::ConnectionCounts::OfProcess();
+  SymbolVector names;
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < wire::kPlaceClasses; ++i) {
+    names.push_back(wire::NameOf(static_cast<wire::PlaceClass>(i)));
+    numbers.push_back(counts.open[i].load());
+  }
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(numbers)));
+}
+
+Value RefusedValues() {
+  const wire::ConnectionCounts& counts = wire::ConnectionCounts::OfProcess();
+  SymbolVector names;
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < wire::kRefusedForNames.size(); ++i) {
+    names.push_back(wire::kRefusedForNames[i]);
+    numbers.push_back(counts.refused[i].load());
+  }
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(numbers)));
 }
 
 // `good` if there are no reasons, otherwise `bad` and the reasons.
@@ -124,7 +167,14 @@ struct ProcessStatus::Common {
     return reasons;
   }
   wire::StatusReply Ready(const StatusFacts& facts) const {
-    return ReplyOf(ReasonsOf(facts, Disks()), "ready", "not ready");
+    const Reasons reasons = ReasonsOf(facts, Disks());
+    wire::StatusReply reply = ReplyOf(reasons, "ready", "not ready");
+    // Reasons may name tables, and repeat the errors of other processes.
+    if (!reasons.empty()) {
+      reply.public_text = fmt::format(
+          "not ready:\n- reasons: {}; users who may read metrics see them\n", reasons.size());
+    }
+    return reply;
   }
   wire::StatusReply Metrics(StatusFacts facts) const {
     const std::vector<DiskState> disks = Disks();
@@ -132,6 +182,8 @@ struct ProcessStatus::Common {
     facts.answers.push_back({kProcess, ProcessValues(ready, start_s)});
     facts.answers.push_back({kBuild, BuildTable()});
     facts.answers.push_back({kDisks, DisksTable(disks)});
+    facts.answers.push_back({kConnections, ConnectionValues()});
+    facts.answers.push_back({kRefused, RefusedValues()});
     wire::StatusReply reply;
     AppendMetrics(CommonMetrics(), "", facts, reply.text);
     AppendMetrics(options.metrics, MetricPrefix(options.role), facts, reply.text);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "disk/parquet.h"
+#include "interchange/parquet.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
 #include "serve/page_files.h"
@@ -51,7 +51,7 @@ class ProcessStatus final : public wire::StatusSource {
   Render Collect(wire::StatusPage page) override;
   std::span<const wire::PageFile> Files() const override { return PageFiles(); }
   absl::StatusOr<std::string> FormatParquet(const Value& table) const override {
-    return disk::FormatParquet(table);
+    return interchange::FormatParquet(table);
   }
 
  private:

@@ -13,7 +13,7 @@ constexpr Metric kMetrics[] = {{"rows_total", MetricType::kCounter, "rows", "Row
 
 class ProcessStatusTest : public testing::Test {
  protected:
-  std::string Ask(StatusPage page, bool expect_ok) {
+  wire::StatusReply Reply(StatusPage page) {
     ProcessStatus status(
         {.role = "rdb",
          .name = "rdb1",
@@ -30,7 +30,10 @@ class ProcessStatusTest : public testing::Test {
          .more_json = [](bool first) { return first ? ",\"old\":1" : ",\"new\":2"; },
          .disks = {{"log", "/"}},
          .limits = limits_});
-    const wire::StatusReply reply = status.Collect(page)();
+    return status.Collect(page)();
+  }
+  std::string Ask(StatusPage page, bool expect_ok) {
+    const wire::StatusReply reply = Reply(page);
     EXPECT_EQ(reply.ok, expect_ok) << reply.text;
     return reply.text;
   }
@@ -48,6 +51,14 @@ TEST_F(ProcessStatusTest, EachReasonIsALine) {
   EXPECT_EQ(Ask(StatusPage::kReady, false), "not ready:\n- no tickerplant\n- a tier is full\n");
   EXPECT_EQ(Ask(StatusPage::kAlive, true), "alive\n") << "not being ready is no reason to restart";
   EXPECT_THAT(Ask(StatusPage::kMetrics, true), HasSubstr("\ntickstack_ready 0\n"));
+}
+
+TEST_F(ProcessStatusTest, ThePublicKnowsHowManyReasonsThereAre) {
+  why_ = {"table secret lacks rows", "a tier is full"};
+  EXPECT_EQ(Reply(StatusPage::kReady).public_text,
+            "not ready:\n- reasons: 2; users who may read metrics see them\n");
+  why_.clear();
+  EXPECT_EQ(Reply(StatusPage::kReady).public_text, "");
 }
 
 TEST_F(ProcessStatusTest, AFullDiskIsAReason) {

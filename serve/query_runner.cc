@@ -162,8 +162,13 @@ Replies QueryRunner::Run(const QueryRequest& request, AnswerSink* sink) {
     value = absl::ResourceExhaustedError(fmt::format("limit: {}", Message(messages.status())));
   }
   if (!request.ticket) {
-    if (!value.ok() && async_limit_.Pass(ended_ns)) {
-      LogWarn("async request failed error=\"{}\"", Message(value.status()));
+    const std::optional<uint64_t> withheld =
+        value.ok() ? std::nullopt : async_limit_.Pass(ended_ns);
+    if (withheld) {  // Its client gets no answer, so only this line says what went wrong.
+      const std::string_view text = asked.ok() ? TextOf(*asked) : "";
+      LogWarn("async request failed host={} user={} error=\"{}\" text=\"{}\" withheld={}",
+              client.peer, client.facts.user, Message(value.status()),
+              text.substr(0, kTextBytesMax), *withheld);
     }
     return replies;
   }

@@ -22,6 +22,10 @@ constexpr size_t kRequestBytesMax = size_t{16} << 20;
 constexpr uint64_t kSkippedBytesMax = uint64_t{4} << 30;
 constexpr size_t kWaitingMax = 64;
 constexpr size_t kWaitingBytesMax = kRequestBytesMax;
+// Bytes of the waiting requests of all clients at which each one may have only as many as a client
+// without rights.
+constexpr size_t kWaitingBytesOfAllMax = size_t{256} << 20;
+constexpr size_t kWaitingBytesOfFew = size_t{1} << 20;
 // The longest time until the service sees that a client left which it does not read from, or which
 // does not read.
 constexpr auto kCheckInterval = 50ms;
@@ -85,6 +89,7 @@ absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
   QueryService* const raw = service.get();
   wire::ServerOptions server;
   server.connection.max_message_bytes = kRequestBytesMax;
+  server.large_messages = wire::LargeMessages::kQueriers;
   server.http_options.status = options.status;
   TS_ASSIGN_OR_RETURN(service->server_,
                       wire::Listen(service->loop_, options.listener, server, raw));
@@ -207,10 +212,11 @@ bool QueryService::OnTooLarge(wire::Connection& connection, wire::MessageKind ki
   static LogLimit limit;
   if (const std::optional<uint64_t> withheld = limit.Pass()) {
     LogWarn("request refused host={} bytes={} bound={} withheld={}", connection.peer(), bytes,
-            kRequestBytesMax, *withheld);
+            connection.max_message_bytes(), *withheld);
   }
   QueryRequest request;
-  request.refusal = fmt::format("limit: request of {} bytes, at most {}", bytes, kRequestBytesMax);
+  request.refusal =
+      fmt::format("limit: request of {} bytes, at most {}", bytes, connection.max_message_bytes());
   if (kind == wire::MessageKind::kSync) request.ticket = connection.TakeTicket();
   Push(connection, std::move(request));
   return true;
@@ -222,7 +228,16 @@ void QueryService::Push(wire::Connection& connection, QueryRequest request) {
   QueryClient& client = *at->second;
   ++client.waiting;
   client.waiting_bytes += request.body.size();
-  if (client.waiting >= kWaitingMax || client.waiting_bytes >= kWaitingBytesMax) {
+  const auto of_all = [this] {
+    size_t bytes = 0;
+    for (const auto& [id, each] : clients_) bytes += each->waiting_bytes;
+    return bytes;
+  };
+  const bool has_many =
+      client.waiting_bytes >= kWaitingBytesOfFew &&
+      (client.waiting_bytes >= kWaitingBytesMax ||
+       connection.max_message_bytes() < kRequestBytesMax || of_all() >= kWaitingBytesOfAllMax);
+  if (client.waiting >= kWaitingMax || has_many) {
     client.paused = true;
     connection.PauseReading();
   }

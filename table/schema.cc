@@ -49,6 +49,9 @@ absl::Status ParseColumns(std::string_view text, Schema& schema) {
 }  // namespace
 
 bool IsSchemaName(std::string_view text) {
+  // A database has a file or folder of this name, to which some file systems give 255 bytes.
+  constexpr size_t kNameMax = 200;
+  if (text.size() > kNameMax) return false;
   if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text[0] == '_') return false;
   for (const char c : text) {
     const bool word =
@@ -68,7 +71,10 @@ int Schema::Find(std::string_view column) const {
 absl::StatusOr<Schema> ParseSchema(std::string_view table, std::string_view columns) {
   Schema schema{std::string(table), {}, 0};
   if (!IsSchemaName(table))
-    return InvalidArgument("table '{}': expected a name of letters, digits and _", table);
+    return InvalidArgument(
+        "table '{}': expected a name of at most 200 letters, digits and _, which begins with a "
+        "letter",
+        table);
   const size_t bar = columns.find('|');
   if (bar != std::string_view::npos) {
     TS_RETURN_IF_ERROR(ParseColumns(columns.substr(0, bar), schema));

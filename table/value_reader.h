@@ -189,8 +189,8 @@ class ValueReader {
   static constexpr bool kReverses = !std::is_const_v<Byte>;
   static constexpr int8_t kErrorCode = static_cast<int8_t>(Type::kError);
   static constexpr uint8_t kAttributeMax = static_cast<uint8_t>(Attribute::kGrouped);
-  // The last of the derived functions. Type 112 is code that a process loaded: it is in no file.
-  static constexpr int8_t kDerivedMax = kSource == ValueSource::kWire ? 112 : 111;
+  // The last of the functions; 112 is code that a process loaded.
+  static constexpr int8_t kDerivedMax = 112;
 
   template <typename T>
   static void ReverseEach(std::byte* at, size_t elements) {

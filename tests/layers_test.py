@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- disk <- query, wire <- security <- s3, kafka, serve <- the processes <- loadtest <- cli
+    base <- mem <- table <- disk <- interchange, query, wire <- tplog, security <- s3, kafka, serve, measure <- the processes <- loadtest <- cli
 
-backup, above disk and wire, is used by cli alone.
+backup, above disk and tplog, is used by cli alone.
 The processes are the rows of cli/process_table.h.
 
 An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
 one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- grouping, language:
 `by` evaluates expressions, and a query is an expression, so these two are one layer. loadtest/report uses
-nothing else of loadtest/. Only tests of such a part use the whole of its folder. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
+nothing else of loadtest/, feed/market nothing else of feed/, feed/live only feed/market, and feed/sources only these two. Only tests of such a part use the whole of its folder. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
 use tests/support/.
 
 Also, a file that names its interpreter in its first line can be run as it is.
@@ -24,7 +24,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-LIBRARIES = ["base", "mem", "table", "disk", "query", "wire", "security", "s3", "kafka", "serve"]
+LIBRARIES = ["base", "mem", "table", "disk", "interchange", "query", "wire", "tplog", "security", "s3", "kafka", "serve", "measure"]
 # The rows of the table of processes: `Row<...>("ROLE",`.
 PROCESSES = re.findall(r'Row<[^>]*>\("(\w+)"', (ROOT / "cli/process_table.h").read_text(encoding="utf-8"))
 MAY_INCLUDE = {
@@ -32,19 +32,22 @@ MAY_INCLUDE = {
     "mem": {"base"},
     "table": {"base", "mem"},
     "disk": {"base", "mem", "table"},
+    "interchange": {"base", "table", "disk"},
     "query": {"base", "mem", "table", "disk"},
     "wire": {"base", "mem", "table"},
+    "tplog": {"base", "table", "wire"},
     "security": {"base", "wire"},
     "s3": {"base", "disk", "security"},
     "kafka": {"base", "wire"},
-    "serve": {"base", "mem", "table", "disk", "query", "wire", "security"},
+    "serve": {"base", "mem", "table", "disk", "interchange", "query", "wire", "security"},
+    "measure": {"base", "table", "disk", "query", "wire"},
     **{process: set(LIBRARIES) for process in PROCESSES},
     "loadtest": set(LIBRARIES + PROCESSES),
-    "backup": {"base", "mem", "table", "disk", "wire"},
+    "backup": {"base", "mem", "table", "disk", "wire", "tplog"},
     "cli": set(LIBRARIES + PROCESSES + ["backup", "loadtest"]),
 }
 # Subfolders that are layers as well, lowest first; those of one entry may include one another.
-PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language"]], "loadtest": [["report"]]}
+PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language"]], "feed": [["market"], ["live"], ["sources"]], "loadtest": [["report"]]}
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 
@@ -130,6 +133,33 @@ def scripts(root):
                 with path.open("rb") as file:
                     if file.read(2) == b"#!":
                         yield path
+
+
+def built_libraries(cmake):
+    """The folders before the processes in the root's CMakeLists.txt, whose order is that of the layers."""
+    return re.findall(r"^add_subdirectory\((\w+)\)$", cmake[: cmake.index("TICKSTACK_PROCESSES")], re.MULTILINE)
+
+
+def described_libraries(page):
+    """The first column of the table under the heading "The libraries"."""
+    section = re.search(r"^## The libraries\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+    return re.findall(r"^\| (?!library|---)(\S+) \|", section, re.MULTILINE)
+
+
+class LibrariesTest(unittest.TestCase):
+    NUMBERS = {number: word for number, word in enumerate("ten eleven twelve thirteen fourteen fifteen sixteen".split(), 10)}
+
+    def test_the_page_about_the_architecture_lists_what_is_built(self):
+        built = built_libraries((ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))
+        page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+        self.assertEqual(LIBRARIES + ["backup"], built)
+        self.assertEqual(LIBRARIES, described_libraries(page))
+        self.assertIn(f"{self.NUMBERS[len(LIBRARIES)]} libraries", " ".join(page.split()))
+
+    def test_rows_and_folders_are_found(self):
+        page = "## The libraries\n\n| library | content |\n| --- | --- |\n| base | a |\n| mem | b |\n\n## Next\n| x | y |\n"
+        self.assertEqual(["base", "mem"], described_libraries(page))
+        self.assertEqual(["base"], built_libraries("add_subdirectory(base)\nset(TICKSTACK_PROCESSES)\nadd_subdirectory(cli)\n"))
 
 
 class ScriptsTest(unittest.TestCase):

@@ -18,11 +18,11 @@ struct CatchUp::Follower {
   // Rows up to message `seq` of log number `log` have been queued.
   uint64_t log = 0;
   uint64_t seq = 0;
-  std::unique_ptr<wire::TplogReader> reader;  // nullptr: the log has not been opened yet.
-  std::vector<uint64_t> rows;                 // By table, as CatchUp::head_rows_.
-  std::vector<bool> wants;                    // By table.
-  int64_t since_ns = 0;                       // When it fell behind.
-  int64_t reached_ns = 0;                     // When the last of its rows had arrived.
+  std::unique_ptr<tplog::TplogReader> reader;  // nullptr: the log has not been opened yet.
+  std::vector<uint64_t> rows;                  // By table, as CatchUp::head_rows_.
+  std::vector<bool> wants;                     // By table.
+  int64_t since_ns = 0;                        // When it fell behind.
+  int64_t reached_ns = 0;                      // When the last of its rows had arrived.
   // When the socket last took bytes, and how many it has taken.
   int64_t sent_ns = 0;
   uint64_t sent_bytes = 0;
@@ -42,7 +42,7 @@ CatchUp::~CatchUp() = default;
 
 // ---- the log
 
-void CatchUp::EnterLog(const wire::TplogWriter& log) {
+void CatchUp::EnterLog(const tplog::TplogWriter& log) {
   if (!logs_.empty()) logs_.back().end_seq = head_seq_;
   logs_.push_back({log.path(), log.End(), std::nullopt, {}});
   head_seq_ = logs_.back().begin.seq;
@@ -65,14 +65,14 @@ void CatchUp::ForgetLogs() {
 absl::Status CatchUp::Prepare() {
   Log& log = logs_.back();
   if (log.files.log != nullptr) return absl::OkStatus();
-  TS_ASSIGN_OR_RETURN(log.files, wire::TplogFiles::Open(log.path));
+  TS_ASSIGN_OR_RETURN(log.files, tplog::TplogFiles::Open(log.path));
   return absl::OkStatus();
 }
 
 // ---- subscribers
 
 void CatchUp::Add(Outlet* outlet, std::vector<TableSubscription> subscriptions,
-                  wire::TplogPlace end) {
+                  tplog::TplogPlace end) {
   TS_CHECK(end.seq == head_seq_ && logs_.back().files.log != nullptr);
   auto follower = std::make_unique<Follower>(schemas_, keep_order_);
   follower->outlet = outlet;
@@ -83,7 +83,7 @@ void CatchUp::Add(Outlet* outlet, std::vector<TableSubscription> subscriptions,
   }
   follower->log = head_log();
   follower->seq = end.seq;
-  follower->reader = wire::TplogReader::OpenAt(logs_.back().files, std::move(end));
+  follower->reader = tplog::TplogReader::OpenAt(logs_.back().files, std::move(end));
   follower->rows = head_rows_;
   follower->since_ns = follower->reached_ns = clock_->NowNs();
   follower->sent_ns = clock_->MonotonicNs();
@@ -242,9 +242,9 @@ absl::Status CatchUp::ServePiece(Follower& follower, size_t bytes, size_t* read)
 absl::Status CatchUp::OpenReader(Follower& follower) {
   Log& log = LogOf(follower.log);
   if (log.files.log == nullptr) {
-    TS_ASSIGN_OR_RETURN(log.files, wire::TplogFiles::Open(log.path));
+    TS_ASSIGN_OR_RETURN(log.files, tplog::TplogFiles::Open(log.path));
   }
-  follower.reader = wire::TplogReader::OpenAt(log.files, log.begin);
+  follower.reader = tplog::TplogReader::OpenAt(log.files, log.begin);
   return absl::OkStatus();
 }
 
@@ -254,7 +254,7 @@ absl::Status CatchUp::Read(Follower& follower, uint64_t end_seq, size_t bytes, s
   };
   auto schema = schemas_.begin();
   for (size_t got = 0; follower.seq < end_seq && got < bytes;) {
-    TS_ASSIGN_OR_RETURN(const std::optional<wire::TplogMessage> message, follower.reader->Next());
+    TS_ASSIGN_OR_RETURN(const std::optional<tplog::TplogMessage> message, follower.reader->Next());
     if (!message) {
       return DataLoss("{} ends at message {}, expected {}", LogOf(follower.log).path, follower.seq,
                       end_seq);

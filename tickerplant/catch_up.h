@@ -17,7 +17,7 @@
 //
 // Rows from the log come in the messages of a Publisher, as live ones do: one of each table for a
 // piece, filtered for subscriptions to some symbols. Numbered upds carry the number of messages up
-// to the piece's end, which is what a publication of the piece would carry (wire/position.h).
+// to the piece's end, which is what a publication of the piece would carry (tplog/position.h).
 //
 // A day may end meanwhile. Then the rest of its log comes first, then `.u.end`, then the next log.
 //
@@ -39,9 +39,9 @@
 #include "table/schema.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
-#include "wire/tplog_place.h"
-#include "wire/tplog_reader.h"
-#include "wire/tplog_writer.h"
+#include "tplog/tplog_place.h"
+#include "tplog/tplog_reader.h"
+#include "tplog/tplog_writer.h"
 #include "wire/upd.h"
 
 namespace tickstack::tickerplant {
@@ -60,7 +60,7 @@ class CatchUp {
 
   // Continues with a log that was just opened, whose messages count as published. Call it for each
   // log in turn.
-  void EnterLog(const wire::TplogWriter& log);
+  void EnterLog(const tplog::TplogWriter& log);
   // Records that the first `seq` messages of the log are published. `rows` are the published rows
   // of all logs, by table.
   void OnPublished(uint64_t seq, std::span<const uint64_t> rows);
@@ -69,7 +69,7 @@ class CatchUp {
   absl::Status Prepare();
   // Adds an outlet to which everything published was sent: from now on it is behind. `end` is the
   // end of the current log.
-  void Add(Outlet* outlet, std::vector<TableSubscription> subscriptions, wire::TplogPlace end);
+  void Add(Outlet* outlet, std::vector<TableSubscription> subscriptions, tplog::TplogPlace end);
   // Removes an outlet that is no longer behind, and returns its subscriptions; none if it was not
   // behind.
   std::vector<TableSubscription> Take(const Outlet* outlet);
@@ -119,9 +119,9 @@ class CatchUp {
   struct Follower;
   struct Log {
     std::string path;
-    wire::TplogPlace begin;           // Where its publication began.
+    tplog::TplogPlace begin;          // Where its publication began.
     std::optional<uint64_t> end_seq;  // Its number of messages, if its day has ended.
-    wire::TplogFiles files;           // Empty: not opened.
+    tplog::TplogFiles files;          // Empty: not opened.
   };
 
   uint64_t head_log() const { return first_log_ + logs_.size() - 1; }

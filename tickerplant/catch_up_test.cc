@@ -15,8 +15,8 @@
 #include "base/status.h"
 #include "table/value.h"
 #include "tickerplant/tickerplant.h"
+#include "tplog/position.h"
 #include "wire/codec.h"
-#include "wire/position.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -166,7 +166,7 @@ class CatchUpTest : public testing::Test {
 
   // Checks that the numbers of a reader's upds tell its exact position after each of them.
   void ExpectExactPositions(const Reader& reader) {
-    wire::Position position;
+    tplog::Position position;
     size_t day = 0;
     std::map<std::string, uint64_t> taken;  // Rows of this day, by table.
     for (const Value& message : reader.messages) {
@@ -186,7 +186,7 @@ class CatchUpTest : public testing::Test {
       for (size_t i = 0; i < position.seq(); ++i) {
         known[rows_of_message_[day][i].first] += rows_of_message_[day][i].second;
       }
-      wire::Position ahead = position;
+      tplog::Position ahead = position;
       for (const auto& [name, rows] : taken) {
         ASSERT_EQ(known[name] + ahead.RowsHere(name, UINT64_MAX), rows)
             << name << " after message number " << message.items()[3].as<int64_t>();

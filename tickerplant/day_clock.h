@@ -23,6 +23,8 @@ class DayClock {
   int32_t DateAt(int64_t now_ns) const;  // Days since 2000-01-01.
   // Returns the first instant after `now_ns` that has another date; INT64_MAX if there is none.
   int64_t NextRollAfter(int64_t now_ns) const;
+  // Returns the instant at which `date` ends; INT64_MAX if the day never ends.
+  int64_t EndOf(int32_t date) const { return fixed_date_ ? INT64_MAX : BeginOf(date + 1); }
   // Returns the time of day in the zone, which kdb+tick stamps into a timespan column.
   int64_t LocalTimespan(int64_t now_ns) const;
 

@@ -16,7 +16,7 @@ EndedLogs::~EndedLogs() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EndedLogs::Close(std::unique_ptr<wire::TplogWriter> log) {
+void EndedLogs::Close(std::unique_ptr<tplog::TplogWriter> log) {
   {
     const std::lock_guard lock(mutex_);
     logs_.push_back(std::move(log));
@@ -40,7 +40,7 @@ void EndedLogs::Run() {
   while (true) {
     changed_.wait(lock, [this] { return stop_ || !logs_.empty(); });
     if (logs_.empty()) return;
-    wire::TplogWriter& log = *logs_.front();
+    tplog::TplogWriter& log = *logs_.front();
     lock.unlock();
     if (const absl::Status closed = log.CloseDurably(); closed.ok()) {
       LogInfo("log of an ended day is durable path={}", log.path());

@@ -18,7 +18,7 @@
 #include <mutex>
 #include <thread>
 
-#include "wire/tplog_writer.h"
+#include "tplog/tplog_writer.h"
 
 namespace tickstack::tickerplant {
 
@@ -30,7 +30,7 @@ class EndedLogs {
   EndedLogs& operator=(const EndedLogs&) = delete;
 
   // Takes a log to which nobody appends any more. Does not wait for the disk.
-  void Close(std::unique_ptr<wire::TplogWriter> log);
+  void Close(std::unique_ptr<tplog::TplogWriter> log);
   // Waits until all logs are closed.
   void Wait();
   bool is_idle();  // True if all logs are closed.
@@ -41,7 +41,7 @@ class EndedLogs {
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_. The first one is being closed; it is removed when that is done.
-  std::deque<std::unique_ptr<wire::TplogWriter>> logs_;
+  std::deque<std::unique_ptr<tplog::TplogWriter>> logs_;
   bool stop_ = false;   // Guarded by mutex_.
   std::thread thread_;  // Started by the first Close. Last: it uses everything above.
 };

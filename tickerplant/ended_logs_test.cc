@@ -16,8 +16,8 @@
 #include "base/byte_buffer.h"
 #include "table/schema.h"
 #include "tickerplant/tickerplant.h"
+#include "tplog/tplog_state.h"
 #include "wire/codec.h"
-#include "wire/tplog_state.h"
 
 namespace {
 
@@ -66,7 +66,7 @@ class EndedLogsTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
-  void Open(wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone) {
+  void Open(tplog::FsyncPolicy fsync = tplog::FsyncPolicy::kNone) {
     plant_.reset();
     TickerplantOptions options;
     options.schemas = {*ParseSchema("trade", "time p, sym s, price f")};
@@ -95,7 +95,7 @@ class EndedLogsTest : public testing::Test {
     const absl::StatusOr<bool> rolled = plant_->RollIfDue();
     ASSERT_TRUE(rolled.ok() && *rolled) << rolled.status();
   }
-  wire::TplogState State() { return *wire::ReadTplogState(LogPath()); }
+  tplog::TplogState State() { return *tplog::ReadTplogState(LogPath()); }
   std::string LogPath() const { return directory_ + "/sym2020.03.09"; }
 
   const std::string directory_ =
@@ -157,10 +157,10 @@ TEST_F(EndedLogsTest, AreSyncedByTheNextProcess) {
   Roll();
   plant_.reset();
   syncs_fail = false;
-  wire::TplogState state = State();
+  tplog::TplogState state = State();
   EXPECT_TRUE(state.synced.has_value());
   state.synced.reset();
-  ASSERT_TRUE(wire::WriteTplogState(LogPath(), state).ok());
+  ASSERT_TRUE(tplog::WriteTplogState(LogPath(), state).ok());
   syncs = 0;
   Open();
   plant_->ended_logs().Wait();

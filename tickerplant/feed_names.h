@@ -84,6 +84,10 @@ class FeedNames {
   // on.
   void OnAccepted(std::string_view name, const Sender& sender);
 
+  // Count a claim or an upd that was refused because the name belongs to another user.
+  void CountClaimRefused() { ++counters_.claims_refused; }
+  void CountUpdRefused() { ++counters_.upds_refused; }
+
   // Releases the names that the connection owns.
   void OnConnectionGone(uint64_t connection);
 

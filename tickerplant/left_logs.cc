@@ -10,9 +10,9 @@
 #include "base/time.h"
 #include "tickerplant/opened_log.h"
 #include "tickerplant/shard_rows.h"
-#include "wire/tplog_blocks.h"
-#include "wire/tplog_index.h"
-#include "wire/tplog_state.h"
+#include "tplog/tplog_blocks.h"
+#include "tplog/tplog_index.h"
+#include "tplog/tplog_state.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -38,17 +38,17 @@ absl::StatusOr<std::vector<std::string>> LeftFolders(const std::string& data,
   return folders;
 }
 
-absl::StatusOr<NameMap<wire::TableRows>> FeedRowsOf(const std::string& log) {
-  const absl::StatusOr<std::unique_ptr<wire::TplogBlocks>> blocks = wire::TplogBlocks::Open(log);
-  if (absl::IsNotFound(blocks.status())) return NameMap<wire::TableRows>();
+absl::StatusOr<NameMap<tplog::TableRows>> FeedRowsOf(const std::string& log) {
+  const absl::StatusOr<std::unique_ptr<tplog::TplogBlocks>> blocks = tplog::TplogBlocks::Open(log);
+  if (absl::IsNotFound(blocks.status())) return NameMap<tplog::TableRows>();
   TS_RETURN_IF_ERROR(blocks.status());
-  wire::TplogTotals totals;
+  tplog::TplogTotals totals;
   while (true) {
-    const absl::StatusOr<std::optional<wire::IndexBlock>> block = (*blocks)->Next();
+    const absl::StatusOr<std::optional<tplog::IndexBlock>> block = (*blocks)->Next();
     // Blocks that were indexed after the fact name no feed.
     if (!block.ok() && !absl::IsFailedPrecondition(block.status())) return block.status();
     if (!block.ok() || !*block) break;
-    wire::AddFeedRows(**block, (*blocks)->names(), totals);
+    tplog::AddFeedRows(**block, (*blocks)->names(), totals);
   }
   for (const auto& [feed, tables] : (*blocks)->carried()) {
     for (const auto& [table, rows] : tables) totals.feed_rows[feed][table] += rows;
@@ -58,17 +58,17 @@ absl::StatusOr<NameMap<wire::TableRows>> FeedRowsOf(const std::string& log) {
 
 }  // namespace
 
-absl::StatusOr<NameMap<wire::TableRows>> ReadLeftLogs(const std::string& data,
-                                                      std::string_view log_name,
-                                                      const ShardMap* map) {
-  NameMap<wire::TableRows> all;
+absl::StatusOr<NameMap<tplog::TableRows>> ReadLeftLogs(const std::string& data,
+                                                       std::string_view log_name,
+                                                       const ShardMap* map) {
+  NameMap<tplog::TableRows> all;
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> folders, LeftFolders(data, log_name, map));
   for (const std::string& folder : folders) {
     TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, DaysOfLogsIn(folder, log_name));
     if (days.empty()) continue;
     const std::string log =
         fmt::format("{}/{}{}", folder, log_name, FormatDate(std::ranges::max(days)));
-    TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(log));
+    TS_ASSIGN_OR_RETURN(const tplog::TplogState state, tplog::ReadTplogState(log));
     TS_ASSIGN_OR_RETURN(const bool has_rows, HasRows(log));
     if (has_rows && !state.ended) {
       return FailedPrecondition(
@@ -78,7 +78,7 @@ absl::StatusOr<NameMap<wire::TableRows>> ReadLeftLogs(const std::string& data,
           "away",
           log);
     }
-    TS_ASSIGN_OR_RETURN(const NameMap<wire::TableRows> rows, FeedRowsOf(log));
+    TS_ASSIGN_OR_RETURN(const NameMap<tplog::TableRows> rows, FeedRowsOf(log));
     for (const auto& [feed, tables] : rows) {
       for (const auto& [table, count] : tables) all[feed][table] += count;
     }

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "base/name_map.h"
 #include "table/shard_map.h"
-#include "wire/tplog_totals.h"
+#include "tplog/tplog_totals.h"
 
 namespace tickstack::tickerplant {
 
@@ -20,8 +20,8 @@ namespace tickstack::tickerplant {
 // the map `map` (nullptr: it has no shards). kFailedPrecondition if such a log has rows of a day
 // that has not ended: nothing would answer for them, or write them to a database. Cost: that of
 // reading the logs' indexes.
-absl::StatusOr<NameMap<wire::TableRows>> ReadLeftLogs(const std::string& data,
-                                                      std::string_view log_name,
-                                                      const ShardMap* map);
+absl::StatusOr<NameMap<tplog::TableRows>> ReadLeftLogs(const std::string& data,
+                                                       std::string_view log_name,
+                                                       const ShardMap* map);
 
 }  // namespace tickstack::tickerplant

@@ -38,7 +38,7 @@ absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant::EndedLog& log, int
   // A chained tickerplant asks at the end of the log again and again.
   if (static_cast<uint64_t>(from) == end) return ByteBuffer();
   if (reader_ == nullptr || path_ != log.path) {
-    TS_ASSIGN_OR_RETURN(reader_, wire::TplogReader::Open(log.path));
+    TS_ASSIGN_OR_RETURN(reader_, tplog::TplogReader::Open(log.path));
     path_ = log.path;
   }
   absl::StatusOr<ByteBuffer> range =

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "tickerplant/tickerplant.h"
-#include "wire/tplog_reader.h"
+#include "tplog/tplog_reader.h"
 
 namespace tickstack::tickerplant {
 
@@ -30,7 +30,7 @@ class LogRanges {
   absl::StatusOr<ByteBuffer> Read(const Tickerplant::EndedLog& log, int64_t from, int64_t bytes);
 
  private:
-  std::unique_ptr<wire::TplogReader> reader_;
+  std::unique_ptr<tplog::TplogReader> reader_;
   std::string path_;
 };
 

@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_index.h"
-#include "wire/tplog_recovery.h"
-#include "wire/tplog_scanner.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_index.h"
+#include "tplog/tplog_recovery.h"
+#include "tplog/tplog_scanner.h"
 #include "wire/upd.h"
 #include "wire/upd_rows.h"
 
@@ -16,18 +16,18 @@ namespace tickstack::tickerplant {
 namespace {
 
 // Returns TplogRecovery::last_blocks of a log that is not opened for writing.
-NameMap<wire::BlockPlace> LastBlocks(const std::string& log_path) {
-  NameMap<wire::BlockPlace> last;
-  absl::StatusOr<wire::TplogIndexReader> index =
-      wire::TplogIndexReader::Open(wire::TplogIndexPath(log_path));
+NameMap<tplog::BlockPlace> LastBlocks(const std::string& log_path) {
+  NameMap<tplog::BlockPlace> last;
+  absl::StatusOr<tplog::TplogIndexReader> index =
+      tplog::TplogIndexReader::Open(tplog::TplogIndexPath(log_path));
   while (index.ok()) {
     const auto record = index->Next();
     if (!record.ok() || !record->has_value()) break;
-    if ((*record)->kind == wire::RecordKind::kProgress) continue;
-    const wire::IndexBlock& block = (*record)->block;
-    for (const wire::IndexRows& rows : block.rows) {
+    if ((*record)->kind == tplog::RecordKind::kProgress) continue;
+    const tplog::IndexBlock& block = (*record)->block;
+    for (const tplog::IndexRows& rows : block.rows) {
       if (rows.rows == 0) continue;
-      last[index->names().tables.NameOf(rows.table)] = wire::PlaceOf(block);
+      last[index->names().tables.NameOf(rows.table)] = tplog::PlaceOf(block);
     }
   }
   return last;
@@ -37,7 +37,7 @@ class BlockCheck {
  public:
   explicit BlockCheck(const File& log) : log_(log) {}
 
-  absl::Status Run(const Schema& schema, const wire::BlockPlace& block);
+  absl::Status Run(const Schema& schema, const tplog::BlockPlace& block);
 
  private:
   absl::Status CheckMessage(const Schema& schema, uint64_t seq, std::span<const std::byte> body);
@@ -47,10 +47,10 @@ class BlockCheck {
   wire::UpdRows rows_;
 };
 
-absl::Status BlockCheck::Run(const Schema& schema, const wire::BlockPlace& block) {
-  const absl::StatusOr<uint32_t> crc = wire::Crc32cOfFile(log_, block.offset, block.bytes);
+absl::Status BlockCheck::Run(const Schema& schema, const tplog::BlockPlace& block) {
+  const absl::StatusOr<uint32_t> crc = tplog::Crc32cOfFile(log_, block.offset, block.bytes);
   if (!crc.ok() || *crc != block.crc) return absl::OkStatus();
-  wire::TplogScanner scanner(log_, block.offset);
+  tplog::TplogScanner scanner(log_, block.offset);
   for (uint32_t i = 0; i < block.messages; ++i) {
     const auto body = scanner.Next(block.offset + block.bytes);
     if (!body.ok() || !body->has_value()) return absl::OkStatus();
@@ -77,7 +77,7 @@ absl::Status BlockCheck::CheckMessage(const Schema& schema, uint64_t seq,
 }  // namespace
 
 absl::Status CheckLoggedSchemas(const std::string& log_path,
-                                const NameMap<wire::BlockPlace>& blocks,
+                                const NameMap<tplog::BlockPlace>& blocks,
                                 std::span<const Schema> schemas) {
   const absl::StatusOr<File> log = File::OpenForReading(log_path);
   if (!log.ok()) return absl::OkStatus();

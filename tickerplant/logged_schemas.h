@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "base/name_map.h"
 #include "table/schema.h"
-#include "wire/tplog_writer.h"
+#include "tplog/tplog_writer.h"
 
 namespace tickstack::tickerplant {
 
@@ -19,7 +19,7 @@ namespace tickstack::tickerplant {
 // or without a schema pass, and so do rows that cannot be read, which other checks report. `blocks`
 // is TplogRecovery::last_blocks of the log. Cost: reads a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path,
-                                const NameMap<wire::BlockPlace>& blocks,
+                                const NameMap<tplog::BlockPlace>& blocks,
                                 std::span<const Schema> schemas);
 // Checks a log that another process writes. Cost: reads its index, and a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas);

@@ -24,8 +24,8 @@ absl::StatusOr<std::vector<int32_t>> DaysOfLogsIn(const std::string& directory,
   return days;
 }
 
-void LogOpened(const wire::TplogWriter& log) {
-  const wire::TplogRecovery& recovery = log.recovery();
+void LogOpened(const tplog::TplogWriter& log) {
+  const tplog::TplogRecovery& recovery = log.recovery();
   LogInfo(
       "log open path={} seq={} bytes={} created={} torn_bytes_cut={} messages_not_logged={} "
       "feed_progress_known={}",
@@ -33,8 +33,8 @@ void LogOpened(const wire::TplogWriter& log) {
       recovery.log_bytes_cut, recovery.messages_not_logged, log.totals().feed_progress_known);
   if (recovery.power_cut) {
     LogWarn(
-        "power was cut while the log was open path={} messages={} messages_not_logged={} "
-        "bytes_set_aside={} in={}",
+        "power was cut, or the file system was mounted again, while the log was open path={} "
+        "messages={} messages_not_logged={} bytes_set_aside={} in={}",
         log.path(), log.totals().messages, recovery.messages_not_logged, recovery.log_bytes_cut,
         recovery.cut_path.empty() ? "none" : recovery.cut_path);
   }

@@ -22,7 +22,7 @@
 //              number -1 = -1-0, then -5 = -1-4: the number of the last batch, complemented
 //
 // The negative number tells a subscriber with numbered upds that the rows belong to messages after
-// that batch (wire/position.h). This requires only that each table's rows are published in the
+// that batch (tplog/position.h). This requires only that each table's rows are published in the
 // order of the log, so a subscriber may have eager subscriptions beside others.
 //
 // Without batches every row is published as soon as it is logged, in the order of the log, and no

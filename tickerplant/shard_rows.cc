@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "wire/tplog_format.h"
+#include "tplog/tplog_format.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -95,7 +95,7 @@ absl::StatusOr<bool> HasRows(const std::string& log_path) {
   if (absl::IsNotFound(log.status())) return false;
   TS_RETURN_IF_ERROR(log.status());
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, log->Bytes());
-  return bytes > wire::kTplogHeaderBytes;
+  return bytes > tplog::kTplogHeaderBytes;
 }
 
 absl::Status SettleShard(const std::string& shard_path, const std::string& log_path, bool has_rows,

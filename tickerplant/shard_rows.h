@@ -18,7 +18,7 @@
 #include "table/schema.h"
 #include "table/shard_id.h"
 #include "table/shard_map.h"
-#include "wire/tplog_totals.h"
+#include "tplog/tplog_totals.h"
 
 namespace tickstack::tickerplant {
 
@@ -27,7 +27,7 @@ struct ShardOptions {
   std::shared_ptr<const ShardMap> map;  // nullptr: the stack has no shards.
   size_t index = 0;                     // Of map->shards().
   // By feed: rows in logs that the stack has left behind, with other shards or without any.
-  NameMap<wire::TableRows> left_rows = {};
+  NameMap<tplog::TableRows> left_rows = {};
 };
 
 class ShardRows {

@@ -153,7 +153,7 @@ class ShardFileTest : public ShardRowsTest {
  protected:
   // Opens a tickerplant in a folder of the stack's data; "" is that of a stack without shards.
   absl::Status OpenIn(const std::string& folder, const ShardMap* map, bool logs_a_row,
-                      const NameMap<wire::TableRows>& left_rows = {}) {
+                      const NameMap<tplog::TableRows>& left_rows = {}) {
     TickerplantOptions options;
     options.schemas = {*ParseSchema("trade", "time p, sym s, price f")};
     options.log_directory = directory_ / folder / "tplog";
@@ -244,7 +244,7 @@ TEST_F(ShardFileTest, RowsThatAStackHasLeftBehindAreFound) {
   ASSERT_TRUE(OpenIn("", nullptr, false).ok());
   ASSERT_TRUE(plant_->EndDay().ok());
   plant_.reset();
-  const absl::StatusOr<NameMap<wire::TableRows>> ended = left(first_.get());
+  const absl::StatusOr<NameMap<tplog::TableRows>> ended = left(first_.get());
   ASSERT_TRUE(ended.ok()) << ended.status();
   EXPECT_EQ(ended->at("feed").at("trade"), 1u);
   // A source that is done is not sent again by the tickerplants of the new shards.

@@ -6,13 +6,15 @@
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "table/storable.h"
 #include "table/value_reader.h"
+#include "tickerplant/chained/upstream_rows.h"
 #include "tickerplant/feed_names.h"
+#include "tickerplant/feed_owner.h"
 #include "tickerplant/logged_schemas.h"
-#include "tickerplant/upstream_rows.h"
+#include "tplog/tplog_format.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
-#include "wire/tplog_format.h"
 #include "wire/upd_encoder.h"
 
 namespace tickstack::tickerplant {
@@ -71,17 +73,11 @@ absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) 
     return absl::InvalidArgumentError(
         "type: .u.updn[feed;row;table;x] takes a symbol, a long from 0, and a symbol");
   }
-  if (IsUpstreamName(*feed)) {
-    return InvalidArgument("type: {} is no feed's name: rows of an upstream have it", *feed);
-  }
-  if (feed->size() > kFeedNameMax) {
-    return InvalidArgument("length: a feed's name of {} bytes, at most {}", feed->size(),
-                           kFeedNameMax);
-  }
+  TS_RETURN_IF_ERROR(Tickerplant::CheckFeedName(*feed));
   return NumberedCall{*feed, first_row, *table, body.subspan(reader.offset())};
 }
 
-int64_t RowsOf(const wire::TableRows& rows, std::string_view table) {
+int64_t RowsOf(const tplog::TableRows& rows, std::string_view table) {
   const auto it = rows.find(table);
   return it == rows.end() ? 0 : static_cast<int64_t>(it->second);
 }
@@ -133,8 +129,10 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   int32_t today = opened.date;
   if (!is_open) {
     TS_ASSIGN_OR_RETURN(today, tickerplant->DayToOpen());
-  } else if (!tickerplant->day_.is_fixed() && today > clock_date + 1) {
-    return NewerThanClock(tickerplant->LogPath(today), clock_date);
+  }
+  if (!tickerplant->day_.is_fixed() && today > clock_date + 1) {
+    LogWarn("day is ahead of the clock, and ends when the clock has passed it date={} clock={}",
+            FormatDate(today), FormatDate(clock_date));
   }
   if (today != clock_date && tickerplant->day_.is_fixed()) {
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
@@ -145,7 +143,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
     if (before) tickerplant->ended_log_ = {tickerplant->LogPath(*before), std::nullopt};
     tickerplant->UseLog(today, std::move(opened.writer));
   } else {
-    TS_ASSIGN_OR_RETURN(NameMap<wire::TableRows> carried, tickerplant->SettleLogBefore(today));
+    TS_ASSIGN_OR_RETURN(NameMap<tplog::TableRows> carried, tickerplant->SettleLogBefore(today));
     TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
     opened.last_blocks = tickerplant->log_->recovery().last_blocks;
   }
@@ -161,12 +159,8 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   // From here on, waiting would keep feeds waiting.
   tickerplant->options_.log.lock_wait = {};
   tickerplant->catch_up_.EnterLog(*tickerplant->log_);
-  tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
-  if (today < clock_date) {
-    // Its day ends now. The clock has not jumped: nothing ran at the end of that day.
-    tickerplant->next_roll_ns_ = now_ns;
-    tickerplant->jumped_ns_ = now_ns - kJumpHeldNs;
-  }
+  // If its day is over, it ends now. The clock has not jumped: nothing ran at the end of that day.
+  if (today < clock_date) tickerplant->jumped_ns_ = now_ns - kJumpHeldNs;
   return tickerplant;
 }
 
@@ -175,42 +169,91 @@ int Tickerplant::FindTable(std::string_view table) const {
   return it == table_index_.end() ? -1 : static_cast<int>(it->second);
 }
 
+absl::Status Tickerplant::CheckFeedName(std::string_view feed) {
+  if (IsUpstreamName(feed)) {
+    return InvalidArgument("type: {} is no feed's name: rows of an upstream have it", feed);
+  }
+  if (SplitOwner(feed).number != 0) {
+    return InvalidArgument("type: {} is no feed's name: the index has it for rows of a user", feed);
+  }
+  if (feed.size() <= kFeedNameMax) return absl::OkStatus();
+  return InvalidArgument("length: a feed's name of {} bytes, at most {}", feed.size(),
+                         kFeedNameMax);
+}
+
 std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
-  return RowsByTable(feed_rows_, feed);
+  const auto found = numbered_feeds_.find(feed);
+  return RowsByTable(found == numbered_feeds_.end() ? tplog::TableRows() : found->second.rows);
 }
 
 std::vector<int64_t> Tickerplant::LoggedFeedRows(std::string_view feed) const {
-  return RowsByTable(log_->totals().feed_rows, feed);
+  tplog::TableRows sum;
+  const auto found = numbered_feeds_.find(feed);
+  if (found == numbered_feeds_.end()) return RowsByTable(sum);
+  const NameMap<tplog::TableRows>& logged = log_->totals().feed_rows;
+  for (const std::string& name : found->second.names) {
+    const auto of_name = logged.find(name);
+    if (of_name == logged.end()) continue;
+    for (const auto& [table, rows] : of_name->second) sum[table] += rows;
+  }
+  return RowsByTable(sum);
+}
+
+std::string Tickerplant::OwnerOf(std::string_view feed) const {
+  const auto found = numbered_feeds_.find(feed);
+  if (found != numbered_feeds_.end() && !found->second.user.empty()) return found->second.user;
+  const std::string_view source = SplitName(feed).name;
+  for (const auto& [name, numbered] : numbered_feeds_) {
+    if (!numbered.user.empty() && SplitName(name).name == source) return numbered.user;
+  }
+  for (const auto& [name, tables] : options_.shard.left_rows) {
+    const FeedOwner owner = SplitOwner(name);
+    if (owner.number != 0 && SplitName(owner.name).name == source) return std::string(owner.user);
+  }
+  return {};
+}
+
+// Returns the progress of a feed whose rows were accepted from `user`.
+Tickerplant::NumberedFeed& Tickerplant::Number(std::string_view feed, std::string_view user) {
+  NumberedFeed& numbered = numbered_feeds_[feed];
+  const bool has_new_owner = !user.empty() && numbered.user != user;
+  if (!has_new_owner && !numbered.names.empty()) return numbered;
+  if (has_new_owner) {
+    ++numbered.owner_number;
+    numbered.user = user;
+  }
+  numbered.logged_as = numbered.owner_number == 0
+                           ? std::string(feed)
+                           : NameUnderOwner(feed, numbered.owner_number, numbered.user);
+  numbered.names.push_back(numbered.logged_as);
+  return numbered;
 }
 
 std::optional<Tickerplant::EarlierRows> Tickerplant::FindEarlierRows(std::string_view feed) const {
-  const auto rows_of = [](const wire::TableRows& tables) {
+  const auto rows_of = [](const tplog::TableRows& tables) {
     uint64_t sum = 0;
     for (const auto& [table, rows] : tables) sum += rows;
     return sum;
   };
-  const NameMap<wire::TableRows>& logged = log_->totals().feed_rows;
-  const auto own = logged.find(feed);
-  if (own != logged.end() && rows_of(own->second) > 0) return std::nullopt;
+  if (std::ranges::any_of(LoggedFeedRows(feed), [](int64_t rows) { return rows > 0; })) {
+    return std::nullopt;
+  }
   const std::string_view source = SplitName(feed).name;
-  for (const auto* const names : {&logged, &options_.shard.left_rows}) {
-    for (const auto& [name, tables] : *names) {
+  for (const auto* const names : {&log_->totals().feed_rows, &options_.shard.left_rows}) {
+    for (const auto& [logged_as, tables] : *names) {
       const uint64_t rows = rows_of(tables);
+      const std::string_view name = SplitOwner(logged_as).name;
       if (name != feed && rows > 0 && SplitName(name).name == source)
-        return EarlierRows{name, rows};
+        return EarlierRows{std::string(name), rows};
     }
   }
   return std::nullopt;
 }
 
-std::vector<int64_t> Tickerplant::RowsByTable(const NameMap<wire::TableRows>& feeds,
-                                              std::string_view feed) const {
-  std::vector<int64_t> rows(options_.schemas.size(), 0);
-  const auto of_feed = feeds.find(feed);
-  if (of_feed == feeds.end()) return rows;
-  for (size_t i = 0; i < rows.size(); ++i)
-    rows[i] = RowsOf(of_feed->second, options_.schemas[i].table);
-  return rows;
+std::vector<int64_t> Tickerplant::RowsByTable(const tplog::TableRows& rows) const {
+  std::vector<int64_t> by_table;
+  for (const Schema& schema : options_.schemas) by_table.push_back(RowsOf(rows, schema.table));
+  return by_table;
 }
 
 // ---- staging
@@ -236,7 +279,7 @@ absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
     wire::UpdView upd;
     decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.Decode(body, &upd, options_.schemas[table].columns.size()));
-    return Stage(table, upd, upd.x, owner, {}, 0);
+    return Stage(table, upd, upd.x, owner, {}, 0, {});
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -254,7 +297,8 @@ absl::Status Tickerplant::NotAllowed(size_t table) const {
 
 absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
                                            const std::shared_ptr<const void>& owner,
-                                           const std::vector<bool>* allowed) {
+                                           const std::vector<bool>* allowed,
+                                           std::string_view user) {
   const absl::Status status = [&]() -> absl::Status {
     TS_ASSIGN_OR_RETURN(const NumberedCall call, ParseNumberedCall(body));
     TS_ASSIGN_OR_RETURN(const size_t table, TableOf(call.table));
@@ -262,7 +306,7 @@ absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
     wire::RowsView rows;
     decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(call.x, &rows, options_.schemas[table].columns.size()));
-    return Stage(table, rows, call.x, owner, call.feed, call.row);
+    return Stage(table, rows, call.x, owner, call.feed, call.row, user);
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -275,7 +319,7 @@ absl::Status Tickerplant::StageLogged(size_t table, std::span<const std::byte> x
     wire::RowsView rows;
     decoder_.NameColumns(&options_.schemas[table]);
     TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, options_.schemas[table].columns.size()));
-    return Stage(table, rows, x, owner, feed, first_row, /*of_upstream=*/true);
+    return Stage(table, rows, x, owner, feed, first_row, {}, /*of_upstream=*/true);
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -316,7 +360,7 @@ absl::StatusOr<std::vector<size_t>> Tickerplant::ColumnOrder(const Schema& schem
 
 absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                                 const std::shared_ptr<const void>& owner, std::string_view feed,
-                                int64_t first_row, bool of_upstream) {
+                                int64_t first_row, std::string_view user, bool of_upstream) {
   const Schema& schema = options_.schemas[table];
   if (rows.batch.columns.empty()) {
     return InvalidArgument("length: 0 columns, table {} has {}", schema.table,
@@ -325,8 +369,9 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
   size_t skip = 0;
   if (!feed.empty()) {
     // Find, not insert: a feed is added once its first rows have been accepted.
-    const auto of_feed = feed_rows_.find(feed);
-    const int64_t logged = of_feed == feed_rows_.end() ? 0 : RowsOf(of_feed->second, schema.table);
+    const auto of_feed = numbered_feeds_.find(feed);
+    const int64_t logged =
+        of_feed == numbered_feeds_.end() ? 0 : RowsOf(of_feed->second.rows, schema.table);
     if (first_row > logged) {
       return InvalidArgument("gap: feed {} sends row {} of {}, expected {}", feed, first_row,
                              schema.table, logged);
@@ -364,24 +409,28 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
     TS_RETURN_IF_ERROR(replace_x(std::move(vectors)));
     TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
   }
+  // The upstream has them in its log.
+  if (!of_upstream) TS_RETURN_IF_ERROR(CheckStorable(schema, rows.batch));
   // The upstream has checked its rows, perhaps by the map of an earlier day.
   if (shard_rows_ && !of_upstream) TS_RETURN_IF_ERROR(shard_rows_->Check(table, rows.batch));
 
-  BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
-  if (!feed.empty()) feed_rows_[feed][schema.table] += rows.batch.rows;
+  NumberedFeed* const numbered = feed.empty() ? nullptr : &Number(feed, user);
+  BlockFor(feed, numbered == nullptr ? std::string_view() : numbered->logged_as)
+      .Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
+  if (numbered != nullptr) numbered->rows[schema.table] += rows.batch.rows;
   ++counters_.upds;
   counters_.rows += rows.batch.rows;
   return absl::OkStatus();
 }
 
-StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
+StagedBlock& Tickerplant::BlockFor(std::string_view feed, std::string_view logged_as) {
   // A block that was offered to the gate does not change any more.
   const bool is_offered = !offered_ns_.empty() && offered_ns_.size() == staged_.size();
   const bool is_full =
       gate_ != nullptr && !staged_.empty() && staged_.back().bytes() >= CommitGate::kBlockBytes;
-  if (staged_.empty() || staged_.back().feed() != feed || is_offered || is_full) {
+  if (staged_.empty() || staged_.back().logged_as() != logged_as || is_offered || is_full) {
     staged_.push_back(std::exchange(spare_, {}));
-    staged_.back().Reset(feed, options_.schemas.size());
+    staged_.back().Reset(feed, logged_as, options_.schemas.size());
   }
   return staged_.back();
 }
@@ -389,7 +438,7 @@ StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
 // ---- logging and publishing
 
 // Valid until the next call.
-wire::TplogBlock Tickerplant::LogBlockOf(const StagedBlock& block, int64_t time_ns) {
+tplog::TplogBlock Tickerplant::LogBlockOf(const StagedBlock& block, int64_t time_ns) {
   block_rows_.clear();
   for (size_t table = 0; table < options_.schemas.size(); ++table) {
     if (block.rows_of(table) > 0) {
@@ -400,7 +449,7 @@ wire::TplogBlock Tickerplant::LogBlockOf(const StagedBlock& block, int64_t time_
   return {.segments = block.segments(),
           .messages = block.messages(),
           .time_ns = time_ns,
-          .feed = block.feed(),
+          .feed = block.logged_as(),
           .rows = block_rows_};
 }
 
@@ -444,7 +493,7 @@ absl::Status Tickerplant::Commit() {
       publication_.Add(upd.table, upd.batch, upd.owner);
       rows_logged_[upd.table] += upd.batch.rows;
     }
-    block.Reset({}, options_.schemas.size());
+    block.Reset({}, {}, options_.schemas.size());
     spare_ = std::move(block);
     staged_.pop_front();
     if (publication_.is_due() || IsDueForThoseBehind()) Publish();
@@ -570,16 +619,11 @@ void Tickerplant::SendInOrder(Outlet* outlet, const ByteBuffer& message) {
 // ---- days
 
 bool Tickerplant::IsRollDue() {
-  const int64_t now_ns = clock_->NowNs();
-  if (now_ns < next_roll_ns_) jumped_ns_.reset();
-  if (now_ns < next_roll_ns_ || (gate_ == nullptr && has_staged())) return false;
+  const int64_t now_ns = DayNs();
+  if (now_ns < day_end_ns_) jumped_ns_.reset();
+  if (now_ns < day_end_ns_ || (gate_ == nullptr && has_staged())) return false;
   const int32_t today = day_.DateAt(now_ns);
-  // A clock that was set back must not begin a day twice.
-  if (today <= date_) {
-    next_roll_ns_ = day_.NextRollAfter(now_ns);
-    return false;
-  }
-  if (today == date_ + 1) return true;
+  if (today <= date_ + 1) return true;
   if (!jumped_ns_) {
     LogWarn("clock jumped, end of day postponed from={} to={} days={} held_s={}", FormatDate(date_),
             FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
@@ -589,15 +633,13 @@ bool Tickerplant::IsRollDue() {
 }
 
 int64_t Tickerplant::OverdueNs() const {
-  return std::max<int64_t>(0, clock_->NowNs() - next_roll_ns_);
+  return std::max<int64_t>(0, clock_->NowNs() - day_end_ns_);
 }
 
 absl::StatusOr<bool> Tickerplant::RollIfDue() {
   if (!IsRollDue() || has_staged()) return false;
-  const int64_t now_ns = clock_->NowNs();
   jumped_ns_.reset();
-  TS_RETURN_IF_ERROR(RollTo(day_.DateAt(now_ns)));
-  next_roll_ns_ = day_.NextRollAfter(now_ns);
+  TS_RETURN_IF_ERROR(RollTo(NextDay()));
   return true;
 }
 
@@ -606,7 +648,7 @@ absl::Status Tickerplant::MayEndDay() const {
     return absl::FailedPreconditionError("day: it ends when the upstream's day ends");
   }
   // At most once a day: repeated requests must not run ahead of the calendar.
-  if (date_ > day_.DateAt(clock_->NowNs())) {
+  if (date_ > day_.DateAt(DayNs())) {
     return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));
   }
   return absl::OkStatus();
@@ -634,11 +676,11 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   // Marks the day as ended first, so that a process that dies from here on begins with the next
   // day; no client knows yet. The feeds' logged rows are carried over, and must not be lost after
   // that.
-  if (options_.log.fsync != wire::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
+  if (options_.log.fsync != tplog::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
   TS_RETURN_IF_ERROR(log_->SetEnded(true));
-  std::unique_ptr<wire::TplogWriter> old = std::exchange(log_, nullptr);
+  std::unique_ptr<tplog::TplogWriter> old = std::exchange(log_, nullptr);
   // Feeds continue their numbers. An upstream numbers the rows of each day anew.
-  NameMap<wire::TableRows> carried = old->totals().feed_rows;
+  NameMap<tplog::TableRows> carried = old->totals().feed_rows;
   absl::erase_if(carried, [](const auto& feed) { return IsUpstreamName(feed.first); });
   if (absl::Status opened = OpenLog(date, std::move(carried)); !opened.ok()) {
     log_ = std::move(old);

@@ -29,15 +29,15 @@
 #include "table/shard_id.h"
 #include "tickerplant/activity.h"
 #include "tickerplant/catch_up.h"
-#include "tickerplant/commit_gate.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/ended_logs.h"
 #include "tickerplant/opened_log.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
 #include "tickerplant/shard_rows.h"
+#include "tickerplant/standby/commit_gate.h"
 #include "tickerplant/upd_stage.h"
-#include "wire/tplog_writer.h"
+#include "tplog/tplog_writer.h"
 #include "wire/upd.h"
 
 namespace tickstack::tickerplant {
@@ -46,7 +46,7 @@ struct TickerplantOptions {
   std::vector<Schema> schemas;
   std::string log_directory;
   std::string log_name = "sym";  // The log is `<log_directory>/<log_name>yyyy.mm.dd`.
-  wire::TplogOptions log;
+  tplog::TplogOptions log;
   bool batch = true;  // True: only Publish() publishes, each table's rows together. False: every
                       // Commit publishes, in order.
   // Tables whose subscriptions are all eager (publication.h). For tables derived from rows that
@@ -59,6 +59,8 @@ struct TickerplantOptions {
   size_t live_queue_bytes = size_t{4} << 20;
   // True: a day ends only by EndDayTo, when the upstream's day has ended (upstream.h).
   bool follows_upstream = false;
+  // True: a member of a cluster. Its day is that of the cluster, whatever this clock says.
+  bool is_member = false;
   // Rows of other shards are refused.
   ShardOptions shard = {};
 };
@@ -77,11 +79,11 @@ class Tickerplant {
   // Opens today's log and repairs its tail. If today has ended here before, opens the log of the
   // first later day that has not (TplogState). Errors: those of TplogWriter::Open;
   // kFailedPrecondition if the newest log is dated after tomorrow, so that the clock is wrong now
-  // or was wrong then, if the log has rows that do not fit the schemas (logged_schemas.h), or if it
-  // has rows of another shard or map (SettleShard);
-  // kInvalidArgument if a table of `at_once` is not in the schemas. `opened`, if it has a writer,
-  // is used if it is the log that this would open, and closed otherwise. Cost: that of
-  // TplogWriter::Open; nothing is read if `opened` is used.
+  // or was wrong then (a member of a cluster continues it: another member may have begun it), if
+  // the log has rows that do not fit the schemas (logged_schemas.h), or if it has rows of another
+  // shard or map (SettleShard); kInvalidArgument if a table of `at_once` is not in the schemas.
+  // `opened`, if it has a writer, is used if it is the log that this would open, and closed
+  // otherwise. Cost: that of TplogWriter::Open; nothing is read if `opened` is used.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock,
                                                            OpenedLog opened = {});
@@ -107,16 +109,23 @@ class Tickerplant {
   absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner,
                         const std::vector<bool>* allowed = nullptr);
   // Stages `(verb; `feed; row; `table; x)`. Drops rows that were logged before. kInvalidArgument
-  // also for a gap in the row numbers.
+  // also for a gap in the row numbers. If `user` is not empty, the feed's name belongs to this user
+  // once rows were accepted; the caller has checked that it may.
   absl::Status StageNumberedUpd(std::span<const std::byte> body,
                                 const std::shared_ptr<const void>& owner,
-                                const std::vector<bool>* allowed = nullptr);
+                                const std::vector<bool>* allowed = nullptr,
+                                std::string_view user = {});
   // Stages rows of another tickerplant's log: `x` is the third item of an upd, and `first_row` the
   // number of its first row under the name `feed`. Drops rows that were logged before. Errors:
   // those of StageNumberedUpd.
   absl::Status StageLogged(size_t table, std::span<const std::byte> x,
                            const std::shared_ptr<const void>& owner, std::string_view feed,
                            int64_t first_row);
+  // Returns the user to whom a feed's name belongs, because accepted rows of this user are numbered
+  // under it, here or under another map of shards; empty: to no user.
+  std::string OwnerOf(std::string_view feed) const;
+  // kInvalidArgument if no feed may have this name.
+  static absl::Status CheckFeedName(std::string_view feed);
   // Returns the feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
   static std::optional<std::string_view> FeedOf(std::span<const std::byte> body);
 
@@ -171,8 +180,9 @@ class Tickerplant {
   // rows are staged, as some nearly always are: the caller stages no more until they are logged.
   bool IsRollDue();
   // The day that follows if the day ends now: today by the clock, or the next one.
-  int32_t NextDay() const { return std::max(day_.DateAt(clock_->NowNs()), date_ + 1); }
-  // Returns for how long the day has been over without having ended; 0 if it is not over.
+  int32_t NextDay() const { return std::max(day_.DateAt(DayNs()), date_ + 1); }
+  // Returns for how long, by this clock, the day has been over without having ended; 0 if it is not
+  // over.
   int64_t OverdueNs() const;
   // Ends the day now, and begins the day `next`. For a tickerplant that follows an upstream. After
   // an error the old day continues: kFailedPrecondition if `next` is not later than today, and the
@@ -193,7 +203,7 @@ class Tickerplant {
   const Activity& activity() const { return activity_; }
   // Rows by table, in schema order, that were logged since this was opened.
   std::span<const uint64_t> rows_logged() const { return rows_logged_; }
-  const wire::TplogWriter& log() const { return *log_; }
+  const tplog::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
   // The log before today's, and its number of messages; nullopt: an earlier process closed it, so
   // all that it has.
@@ -234,22 +244,34 @@ class Tickerplant {
   absl::StatusOr<std::optional<int32_t>> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
   absl::StatusOr<int32_t> DayToOpen() const;
-  static absl::Status NewerThanClock(const std::string& path, int32_t clock_date);
-  absl::StatusOr<NameMap<wire::TableRows>> SettleLogBefore(int32_t date);
-  absl::Status OpenLog(int32_t date, NameMap<wire::TableRows> carried);
-  void UseLog(int32_t date, std::unique_ptr<wire::TplogWriter> log);
+  absl::StatusOr<NameMap<tplog::TableRows>> SettleLogBefore(int32_t date);
+  absl::Status OpenLog(int32_t date, NameMap<tplog::TableRows> carried);
+  void UseLog(int32_t date, std::unique_ptr<tplog::TplogWriter> log);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
-                     int64_t first_row, bool of_upstream = false);
-  std::vector<int64_t> RowsByTable(const NameMap<wire::TableRows>& feeds,
-                                   std::string_view feed) const;
+                     int64_t first_row, std::string_view user, bool of_upstream = false);
+  // A feed that numbers its rows, in this day's log or in those before it.
+  struct NumberedFeed {
+    tplog::TableRows rows;           // Logged and staged.
+    std::vector<std::string> names;  // Under which its rows are in the index.
+    std::string logged_as;           // The one of them under which its next rows are logged.
+    uint32_t owner_number = 0;       // 0: the name belongs to no user.
+    std::string user;
+  };
+  NumberedFeed& Number(std::string_view feed, std::string_view user);
+  std::vector<int64_t> RowsByTable(const tplog::TableRows& rows) const;
   absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);
   absl::Status NotAllowed(size_t table) const;
   absl::StatusOr<std::vector<size_t>> ColumnOrder(const Schema& schema,
                                                   const wire::RowsView& rows) const;
-  StagedBlock& BlockFor(std::string_view feed);
+  StagedBlock& BlockFor(std::string_view feed, std::string_view logged_as);
+  // The time by which days end: that of the clock, unless the gate knows better.
+  int64_t DayNs() const {
+    const int64_t now_ns = clock_->NowNs();
+    return gate_ == nullptr ? now_ns : gate_->DayNs(now_ns);
+  }
   absl::Status RollTo(int32_t date);
-  wire::TplogBlock LogBlockOf(const StagedBlock& block, int64_t time_ns);
+  tplog::TplogBlock LogBlockOf(const StagedBlock& block, int64_t time_ns);
   absl::Status OfferStaged();
   size_t LiveQueueBytes() const;
   bool FindSlow();
@@ -267,7 +289,7 @@ class Tickerplant {
   Activity activity_;
   uint64_t published_bytes_ = 0;  // Bytes of the log that are published.
   std::vector<Outlet*> slow_;     // Scratch: what FindSlow has found.
-  std::unique_ptr<wire::TplogWriter> log_;
+  std::unique_ptr<tplog::TplogWriter> log_;
   EndedLogs ended_logs_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
@@ -280,11 +302,11 @@ class Tickerplant {
   // Times of the first blocks of staged_, which were offered to the gate: they do not change.
   std::deque<int64_t> offered_ns_;
   uint64_t offered_seq_ = 0;  // The log's messages once all offered blocks are logged.
-  std::vector<wire::TplogBlock::Rows> block_rows_;  // Scratch of LogBlockOf.
+  std::vector<tplog::TplogBlock::Rows> block_rows_;  // Scratch of LogBlockOf.
   uint64_t upds_logged_ = 0;
-  NameMap<wire::TableRows> feed_rows_;  // Logged and staged.
+  NameMap<NumberedFeed> numbered_feeds_;
   int32_t date_ = 0;
-  int64_t next_roll_ns_ = 0;
+  int64_t day_end_ns_ = 0;            // When date_ ends.
   std::optional<int64_t> jumped_ns_;  // When the clock was first seen more than a day ahead.
   TickerplantCounters counters_;
 };

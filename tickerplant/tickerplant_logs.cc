@@ -7,9 +7,10 @@
 #include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/feed_owner.h"
 #include "tickerplant/opened_log.h"
 #include "tickerplant/tickerplant.h"
-#include "wire/tplog_format.h"
+#include "tplog/tplog_format.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -17,12 +18,6 @@ namespace {
 constexpr int kTries = 3;  // To open the log of a past day.
 
 }  // namespace
-
-absl::Status Tickerplant::NewerThanClock(const std::string& path, int32_t clock_date) {
-  return FailedPrecondition(
-      "{}: newer than the clock, which says {}: set the clock, or move the log away", path,
-      FormatDate(clock_date));
-}
 
 absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
   const int32_t clock_date = day_.DateAt(clock_->NowNs());
@@ -34,8 +29,12 @@ absl::StatusOr<int32_t> Tickerplant::DayToOpen() const {
     today = std::max(today, newest.value_or(INT32_MIN));
   }
   TS_ASSIGN_OR_RETURN(today, FirstDayNotEnded(today));
-  if (!day_.is_fixed() && today > clock_date + 1) {
-    return NewerThanClock(LogPath(today), clock_date);
+  // The members of a cluster may have other clocks, and one of them has begun that day.
+  const bool may_be_newer = day_.is_fixed() || options_.is_member;
+  if (!may_be_newer && today > clock_date + 1) {
+    return FailedPrecondition(
+        "{}: newer than the clock, which says {}: set the clock, or move the log away",
+        LogPath(today), FormatDate(clock_date));
   }
   return today;
 }
@@ -66,8 +65,8 @@ absl::StatusOr<std::optional<Tickerplant::NewestDay>> Tickerplant::FindNewestDay
   const Tickerplant tickerplant(options, day, clock);
   TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, tickerplant.NewestLog());
   if (!newest) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const wire::TplogState state,
-                      wire::ReadTplogState(tickerplant.LogPath(*newest)));
+  TS_ASSIGN_OR_RETURN(const tplog::TplogState state,
+                      tplog::ReadTplogState(tickerplant.LogPath(*newest)));
   return NewestDay{*newest, state.ended};
 }
 
@@ -96,7 +95,7 @@ absl::StatusOr<Tickerplant::DayLog> Tickerplant::LogOf(int32_t date) const {
 // clock or the configuration says.
 absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
   while (true) {
-    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(LogPath(date));
+    const absl::StatusOr<tplog::TplogState> state = tplog::ReadTplogState(LogPath(date));
     if (!state.ok() && !absl::IsDataLoss(state.status())) return state.status();
     // An illegible state: TplogWriter::Open sets it aside.
     if (!state.ok() || !state->ended) return date;
@@ -116,7 +115,7 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 //
 // An error of the disk may pass, so it is tried again. If it does not, today's log continues if it
 // has messages. Without any, its numbers may be those of an attempt that failed, so this fails.
-absl::StatusOr<NameMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
+absl::StatusOr<NameMap<tplog::TableRows>> Tickerplant::SettleLogBefore(int32_t date) {
   const absl::StatusOr<File> today = File::OpenForReading(LogPath(date));
   if (!today.ok() && !absl::IsNotFound(today.status())) return today.status();
   uint64_t bytes = 0;
@@ -125,51 +124,63 @@ absl::StatusOr<NameMap<wire::TableRows>> Tickerplant::SettleLogBefore(int32_t da
   }
   // A log without messages may be of an attempt to begin the day that failed, after which the log
   // before it continued.
-  const bool has_header = bytes >= wire::kTplogHeaderBytes;
-  const bool is_begun = has_header && bytes > wire::kTplogHeaderBytes;
+  const bool has_header = bytes >= tplog::kTplogHeaderBytes;
+  const bool is_begun = has_header && bytes > tplog::kTplogHeaderBytes;
   TS_ASSIGN_OR_RETURN(const std::optional<int32_t> newest, NewestLog(date));
-  if (!newest) return NameMap<wire::TableRows>();
+  if (!newest) return NameMap<tplog::TableRows>();
   const std::string path = LogPath(*newest);
-  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+  const absl::StatusOr<tplog::TplogState> state = tplog::ReadTplogState(path);
   const bool was_closed = state.ok() && !state->open;
   if (is_begun && was_closed) {
     ended_log_ = {path, std::nullopt};
-    return NameMap<wire::TableRows>();
+    return NameMap<tplog::TableRows>();
   }
-  absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
-      wire::TplogWriter::Open(path, options_.log);
+  absl::StatusOr<std::unique_ptr<tplog::TplogWriter>> log =
+      tplog::TplogWriter::Open(path, options_.log);
   for (int i = 1; i < kTries && !log.ok() && !absl::IsDataLoss(log.status()); ++i) {
     LogWarn("log of a past day not opened, trying again path={} error=\"{}\"", path,
             Message(log.status()));
-    log = wire::TplogWriter::Open(path, options_.log);
+    log = tplog::TplogWriter::Open(path, options_.log);
   }
   if (!log.ok()) {
     const bool may_pass = !absl::IsDataLoss(log.status());
     if (!has_header || (!is_begun && may_pass)) return log.status();
     LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
-    return NameMap<wire::TableRows>();
+    return NameMap<tplog::TableRows>();
   }
   if (!was_closed) LogOpened(**log);
-  NameMap<wire::TableRows> progress;
+  NameMap<tplog::TableRows> progress;
   if (!is_begun) progress = (*log)->totals().feed_rows;
   ended_log_ = {path, (*log)->totals().messages};
   ended_logs_.Close(*std::move(log));
   return progress;
 }
 
-absl::Status Tickerplant::OpenLog(int32_t date, NameMap<wire::TableRows> carried) {
-  wire::TplogOptions log_options = options_.log;
+absl::Status Tickerplant::OpenLog(int32_t date, NameMap<tplog::TableRows> carried) {
+  tplog::TplogOptions log_options = options_.log;
   log_options.carried_progress = std::move(carried);
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,
-                      wire::TplogWriter::Open(LogPath(date), std::move(log_options)));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<tplog::TplogWriter> log,
+                      tplog::TplogWriter::Open(LogPath(date), std::move(log_options)));
   UseLog(date, std::move(log));
   return absl::OkStatus();
 }
 
-void Tickerplant::UseLog(int32_t date, std::unique_ptr<wire::TplogWriter> log) {
+void Tickerplant::UseLog(int32_t date, std::unique_ptr<tplog::TplogWriter> log) {
   log_ = std::move(log);
   date_ = date;
-  feed_rows_ = log_->totals().feed_rows;
+  day_end_ns_ = day_.EndOf(date);
+  numbered_feeds_.clear();
+  for (const auto& [logged_as, tables] : log_->totals().feed_rows) {
+    const FeedOwner owner = SplitOwner(logged_as);
+    NumberedFeed& numbered = numbered_feeds_[owner.name];
+    for (const auto& [table, rows] : tables) numbered.rows[table] += rows;
+    const bool is_newest = numbered.names.empty() || owner.number > numbered.owner_number;
+    numbered.names.push_back(logged_as);
+    if (!is_newest) continue;
+    numbered.logged_as = logged_as;
+    numbered.owner_number = owner.number;
+    numbered.user = owner.user;
+  }
   publication_.set_published_seq(log_->totals().messages);
   published_bytes_ = log_->totals().log_bytes;
   LogOpened(*log_);

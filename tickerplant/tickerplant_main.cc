@@ -17,16 +17,17 @@
 #include "base/time.h"
 #include "kafka/kafka_topic.h"
 #include "serve/process_status.h"
-#include "tickerplant/cluster_member.h"
+#include "tickerplant/chained/upstream.h"
+#include "tickerplant/cluster/cluster_member.h"
+#include "tickerplant/cluster/etcd_store.h"
 #include "tickerplant/day_clock.h"
-#include "tickerplant/etcd_store.h"
 #include "tickerplant/left_logs.h"
 #include "tickerplant/succession.h"
+#include "tickerplant/tables_text.h"
 #include "tickerplant/tickerplant.h"
 #include "tickerplant/tickerplant_metrics.h"
 #include "tickerplant/tickerplant_service.h"
-#include "tickerplant/topic_member.h"
-#include "tickerplant/upstream.h"
+#include "tickerplant/topic/topic_member.h"
 #include "wire/event_loop.h"
 #include "wire/heartbeat.h"
 #include "wire/server.h"
@@ -143,7 +144,6 @@ wire::ServerOptions ServerOptionsOf(const TickerplantMainOptions& options) {
   wire::ServerOptions server;
   server.connection.max_queue_bytes = options.max_queue_bytes;
   server.connection.max_message_bytes = options.max_message_bytes;
-  server.max_connections = options.max_connections;
   return server;
 }
 
@@ -192,8 +192,12 @@ absl::StatusOr<Membership> JoinCluster(wire::EventLoop& loop, const TickerplantM
   const ReplicationOptions& replication = options.replication;
   Membership made;
   if (!replication.kafka.topic.empty()) {
-    TopicMemberOptions member{options.name, replication.advertise, replication.lease_ns,
-                              replication.first_leader, log.shard};
+    TopicMemberOptions member{options.name,
+                              replication.advertise,
+                              replication.lease_ns,
+                              replication.first_leader,
+                              log.shard,
+                              log.tables};
     TS_ASSIGN_OR_RETURN(made.role, TopicMember::Start(
                                        loop, std::move(member), std::move(log),
                                        [&](kafka::RecordTopic::Events events) {
@@ -221,6 +225,7 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
   TS_RETURN_IF_ERROR(CheckSizes(options));
   const Clock& clock = SystemClock::Instance();
   TickerplantOptions plant = PlantOptions(options);
+  plant.is_member = true;
   TS_ASSIGN_OR_RETURN(const DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
   TS_RETURN_IF_ERROR(CheckShards(options, day, &clock, plant));
@@ -231,11 +236,12 @@ absl::StatusOr<int> RunMember(TickerplantMainOptions options) {
     if (failure.ok()) failure = std::move(why);
     stop = true;
   };
-  TS_ASSIGN_OR_RETURN(
-      const Membership membership,
-      JoinCluster(
-          loop, options, {plant.log_directory, plant.log_name, plant.log, IdOf(plant)},
-          [&] { elected = true; }, end));
+  TS_ASSIGN_OR_RETURN(const Membership membership,
+                      JoinCluster(
+                          loop, options,
+                          {plant.log_directory, plant.log_name, plant.log, IdOf(plant),
+                           TablesText(options.schemas)},
+                          [&] { elected = true; }, end));
   ClusterRole* const member = membership.role.get();
   // The member has the log's lock now, and appends rows before it is elected.
   TS_ASSIGN_OR_RETURN(const std::string log, Tickerplant::LogToOpen(plant, day, &clock));
@@ -308,6 +314,7 @@ absl::StatusOr<int> Run(TickerplantMainOptions options) {
   std::optional<int32_t> date = options.date;
   if (IsChained(options)) {
     upstream.symbols = options.symbols;
+    upstream.all_tables = options.all_tables;
     upstream.poll_ns = static_cast<int64_t>(options.poll_ms * 1e6);
     TS_ASSIGN_OR_RETURN(upstream.address, wire::ParseAddress(options.upstream));
     TS_ASSIGN_OR_RETURN(date, DayToFollow(plant, upstream, &clock));

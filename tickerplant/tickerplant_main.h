@@ -10,10 +10,10 @@
 #include "base/time.h"
 #include "serve/health.h"
 #include "table/schema.h"
-#include "tickerplant/replication_options.h"
+#include "tickerplant/cluster/replication_options.h"
 #include "tickerplant/shard_rows.h"
+#include "tplog/tplog_writer.h"
 #include "wire/listener_options.h"
-#include "wire/tplog_writer.h"
 
 namespace tickstack::tickerplant {
 
@@ -34,7 +34,7 @@ struct TickerplantMainOptions {
   std::optional<double> batch_phase_ms;
   std::vector<std::string> at_once;      // Tables published immediately (TickerplantOptions).
   size_t batch_bytes = size_t{1} << 20;  // Pending bytes that are published without waiting.
-  wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+  tplog::FsyncPolicy fsync = tplog::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   size_t log_cache_bytes = size_t{256} << 20;  // Bytes of the log's end kept in the page cache.
   // Unsent bytes above which a subscriber gets its rows from the log until it has caught up; 0:
@@ -45,13 +45,13 @@ struct TickerplantMainOptions {
   // Unsent bytes at which a connection is closed.
   size_t max_queue_bytes = size_t{512} << 20;
   size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
-  size_t max_connections = 1024;
   // True: polls instead of sleeping, which occupies a core and saves wake-ups.
   bool busy_poll = false;
 
   // Address of the tickerplant whose rows are copied (upstream.h); empty: none.
   std::string upstream;
   std::vector<std::string> symbols;  // Symbols to copy; empty: all.
+  bool all_tables = true;            // False: only those of `schemas`, which were chosen.
   double poll_ms = 5;  // Pause before the next request at the end of the upstream's log.
 
   // How this tickerplant is a member of a cluster; without etcd, it is alone.

@@ -161,10 +161,18 @@ absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<con
                     feed_names_.changes() == last_sender_.changes &&
                     AsText(body).starts_with(AsText(last_sender_.begin));
   const std::vector<bool>* const allowed = AllowedTables(sender);
-  if (same) return DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed));
+  const std::string_view user =
+      sender.rights() == nullptr ? std::string_view() : std::string_view(sender.user());
+  if (same) return DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed, user));
   const std::optional<std::string_view> feed = Tickerplant::FeedOf(body);
-  if (feed) TS_RETURN_IF_ERROR(feed_names_.MaySend(*feed, sender.id()));
-  TS_RETURN_IF_ERROR(DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed)));
+  if (feed) {
+    TS_RETURN_IF_ERROR(feed_names_.MaySend(*feed, sender.id()));
+    if (const absl::Status may = MayUseFeed(sender, *feed, /*takeover=*/false); !may.ok()) {
+      feed_names_.CountUpdRefused();
+      return may;
+    }
+  }
+  TS_RETURN_IF_ERROR(DenialOf(sender, tickerplant_->StageNumberedUpd(body, owner, allowed, user)));
   if (!feed) return absl::OkStatus();
   feed_names_.OnAccepted(*feed, SenderOf(sender));
   const char* const end = feed->data() + feed->size() + 1;  // Includes the NUL.
@@ -174,6 +182,29 @@ absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<con
   last_sender_.begin.Append(
       body.first(static_cast<size_t>(end - reinterpret_cast<const char*>(body.data()))));
   return absl::OkStatus();
+}
+
+// With a users file, a name belongs to the user whose connection owns it, or else to the user whose
+// rows are numbered under it. Only a user who may administer takes it over from another one, and
+// only by asking to: rows of two senders under one name would pass for duplicates of each other.
+absl::Status TickerplantService::MayUseFeed(const Connection& sender, std::string_view feed,
+                                            bool takeover) const {
+  const security::Access access(sender);
+  if (!access.is_restricted()) return absl::OkStatus();
+  const FeedNames::Owner* const held = feed_names_.Find(feed);
+  const std::string owner = held != nullptr ? held->user : tickerplant_->OwnerOf(feed);
+  if (owner.empty() || owner == sender.user()) return absl::OkStatus();
+  if (!access.grants()->administer) {
+    return access.Deny(fmt::format("claim feed {}, which {} owns", Printable(feed), owner));
+  }
+  if (!takeover) {
+    return FailedPrecondition(
+        "held: feed {} belongs to user {}: give this feed another name, or take over with "
+        ".u.feed[name;instance;`takeover] (tickstack feed --take-over)",
+        Printable(feed), owner);
+  }
+  return access.MayAdminister(
+      fmt::format("{} take-over of {} from {}", protocol::kFeed, Printable(feed), owner));
 }
 
 absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_view name,
@@ -233,13 +264,21 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   }
 }
 
-// Returns the answer to `.u.feed[feed]`: tables, and how many rows of each are logged.
-Value TickerplantService::LoggedRowsOf(std::string_view feed) const {
+// Returns the answer to `.u.feed[feed]`: the tables that the client may know, and how many rows of
+// each are logged.
+Value TickerplantService::LoggedRowsOf(std::string_view feed, const Connection& of) const {
   const std::vector<int64_t> rows = tickerplant_->LoggedFeedRows(feed);
+  const security::Access access(of);
   SymbolVector names;
-  for (const Schema& schema : tickerplant_->schemas()) names.push_back(schema.table);
+  std::vector<int64_t> known;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::string& table = tickerplant_->schemas()[i].table;
+    if (!access.Knows(table)) continue;
+    names.push_back(table);
+    known.push_back(rows[i]);
+  }
   return Value::Dict(Value::Symbols(std::move(names)),
-                     Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+                     Value::Vector(Type::kLong, std::span<const int64_t>(known)));
 }
 
 bool TickerplantService::HasWaitingAnswer(const Connection& connection) const {
@@ -278,7 +317,7 @@ void TickerplantService::AnswerWaiting() {
   for (WaitingAnswer& waiting : logged) {
     const auto it = connections_.find(waiting.connection);
     if (it == connections_.end()) continue;
-    if (!waiting.feed.empty()) waiting.answer.value = LoggedRowsOf(waiting.feed);
+    if (!waiting.feed.empty()) waiting.answer.value = LoggedRowsOf(waiting.feed, *it->second);
     // Another connection may have taken the name over meanwhile.
     if (waiting.claims) {
       const absl::Status owns = feed_names_.CheckSender(waiting.feed, waiting.connection);

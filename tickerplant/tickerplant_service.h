@@ -20,18 +20,19 @@
 #include <utility>
 #include <vector>
 
+#include "security/user_rights.h"
 #include "serve/loop_answers.h"
 #include "tickerplant/batch_clock.h"
+#include "tickerplant/chained/upstream.h"
 #include "tickerplant/connection_outlet.h"
 #include "tickerplant/day_closers.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/feed_windows.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
-#include "tickerplant/replication.h"
-#include "tickerplant/standbys.h"
+#include "tickerplant/standby/replication.h"
+#include "tickerplant/standby/standbys.h"
 #include "tickerplant/tickerplant.h"
-#include "tickerplant/upstream.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
@@ -82,7 +83,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   const Tickerplant& tickerplant() const { return *tickerplant_; }
   // The answers to `.u.stats[]` and `.u.activity[]`.
   Value Stats() const;
-  Value ActivityOfToday() const;
+  Value ActivityOfToday(const security::Access& access = {}) const;
   // The answer to `.u.upstream[]`. kNotFound if nothing is copied.
   absl::StatusOr<Value> UpstreamStats() const;
   // The answer to `.u.replica[]`. kNotFound if no standbys are led.
@@ -123,11 +124,13 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   absl::Status StageNumbered(wire::Connection& sender, std::span<const std::byte> body,
                              const std::shared_ptr<const void>& owner);
   const std::vector<bool>* AllowedTables(const wire::Connection& sender) const;
+  absl::Status MayUseFeed(const wire::Connection& sender, std::string_view feed,
+                          bool takeover) const;
   absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   bool HasWaitingAnswer(const wire::Connection& connection) const;
-  Value LoggedRowsOf(std::string_view feed) const;
+  Value LoggedRowsOf(std::string_view feed, const wire::Connection& of) const;
   void CommitStaged();
   void EndIfLogFailed();
   void Fail(const absl::Status& why);

@@ -10,11 +10,11 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "tickerplant/replication_for_test.h"
+#include "tickerplant/standby/replication_for_test.h"
+#include "tplog/tplog_check.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/simulation.h"
-#include "wire/tplog_check.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -173,9 +173,9 @@ TEST_F(TickerplantServiceTest, ReadsTheNewConnectionOfACloserWhileTheDayCloses) 
   EXPECT_LT(loop_.clock().NowNs() - begin_ns, 2 * kNsPerSecond);
   EXPECT_THAT(answered, ElementsAre(1, 2, 3));
   EXPECT_EQ(service_->tickerplant().date(), date + 1);
-  const wire::TableRows ended = *wire::CountTplogRows(directory_ + "/sym2020.03.09");
-  EXPECT_EQ(ended, (wire::TableRows{{"trade", 2}}));
-  const wire::TableRows next = *wire::CountTplogRows(directory_ + "/sym2020.03.10");
+  const tplog::TableRows ended = *tplog::CountTplogRows(directory_ + "/sym2020.03.09");
+  EXPECT_EQ(ended, (tplog::TableRows{{"trade", 2}}));
+  const tplog::TableRows next = *tplog::CountTplogRows(directory_ + "/sym2020.03.10");
   EXPECT_EQ(next.at("quote"), 7u);
 }
 
@@ -307,6 +307,26 @@ TEST_F(TickerplantServiceTest, PublishesToEverySubscriberWhatItAskedFor) {
   ASSERT_EQ(ibm.messages.size(), 1u);
   EXPECT_EQ(*ibm.messages[0].items()[2].FindColumn("sym"), Value::Symbols({"IBM"}));
   EXPECT_TRUE(quotes.messages.empty());
+}
+
+// PyKX sends a Python list of names as a list, not as a vector.
+TEST_F(TickerplantServiceTest, SubscribesToAListOfSymbolsThatIsNoVector) {
+  Peer some, feed;
+  const Value names = Value::List({Value::Symbol("IBM"), Value::Symbol("BAC")});
+  const Value tables = Value::List({Value::Symbol("trade"), Value::Symbol("quote")});
+  const auto call = [](const Value& table, const Value& symbols) {
+    return Value::List({Value::String(".u.sub"), table, symbols});
+  };
+  wire::Connection& subscriber = Connect(some);
+  ASSERT_TRUE(Ask(subscriber, call(Value::Symbol("trade"), names)).ok());
+  const Value mixed = Value::List({Value::Symbol("IBM"), Value::Long(1)});
+  EXPECT_FALSE(Ask(subscriber, call(Value::Symbol("trade"), mixed)).ok());
+  EXPECT_EQ(Ask(subscriber, call(tables, names))->count(), 2u);
+  wire::Connection& connection = Connect(feed);
+  connection.SendAsync(UpdOf("trade", Trade("AIG")));
+  connection.SendAsync(UpdOf("trade", Trade("IBM")));
+  Until([&] { return !some.messages.empty(); });
+  EXPECT_EQ(*some.messages[0].items()[2].FindColumn("sym"), Value::Symbols({"IBM"}));
 }
 
 TEST_F(TickerplantServiceTest, AnswersASyncUpdWhenItIsLogged) {
@@ -704,6 +724,41 @@ TEST_F(SlowSubscriberTest, MayPublishWhileItIsBehind) {
   sleeper_->SendAsync(UpdOf("trade", Trade("A")));
   const uint64_t logged = service_->tickerplant().logged_seq();
   Until([&] { return service_->tickerplant().logged_seq() == logged + 1; });
+}
+
+// Goal: a request that names a day ends that one or none, whether it is a text or a list, also
+// while a day closes.
+TEST_F(TickerplantServiceTest, EndsNoOtherDayThanTheOneThatIsNamed) {
+  Peer peer, closer;
+  wire::Connection& sender = Connect(peer);
+  const int32_t date = service_->tickerplant().date();
+  const std::string open = FormatDate(date);
+  const auto call = [&](std::string_view verb, Value named) {
+    return Ask(sender, Value::List({Value::Symbol(std::string(verb)), std::move(named)}));
+  };
+  for (const std::string_view verb : {".u.end", ".u.endofday"}) {
+    for (const int32_t other : {0, date - 1, date + 1, kNullInt, kInfinityInt}) {
+      EXPECT_EQ(Message(call(verb, Value::Date(other)).status()),
+                fmt::format("day: {} is not the open day, which is {}: nothing was ended",
+                            FormatDate(other), open));
+    }
+    const std::string text = fmt::format("{}[2020.01.01]", verb);
+    EXPECT_THAT(std::string(Message(Ask(sender, text).status())),
+                testing::HasSubstr("day: 2020.01.01 is not the open day"));
+    for (Value wrong : {Value::Long(date), Value::Symbol("x"), Value::String(open),
+                        Value::Timestamp(int64_t{date} * kNsPerDay), Value::Int(date)}) {
+      EXPECT_TRUE(Message(call(verb, std::move(wrong)).status()).starts_with("type: .u.end[date]"));
+    }
+  }
+  EXPECT_EQ(service_->tickerplant().date(), date);
+  EXPECT_EQ(Message(Ask(sender, fmt::format(".u.closed[`bars;{}]", FormatDate(date + 1))).status()),
+            fmt::format("day: {} has not begun, the open day is {}", FormatDate(date + 1), open));
+
+  ASSERT_TRUE(Ask(sender, fmt::format(".u.end[{}]", open)).ok());
+  EXPECT_EQ(service_->tickerplant().date(), date + 1);
+  // The same request again.
+  EXPECT_FALSE(Ask(sender, fmt::format(".u.end[{}]", open)).ok());
+  EXPECT_EQ(service_->tickerplant().date(), date + 1);
 }
 
 TEST_F(SlowSubscriberTest, HearsOfTheDaysEndAfterItsRows) {

@@ -10,10 +10,10 @@
 #include <fstream>
 
 #include "base/status.h"
+#include "tplog/position.h"
+#include "tplog/tplog_format.h"
+#include "tplog/tplog_reader.h"
 #include "wire/codec.h"
-#include "wire/position.h"
-#include "wire/tplog_format.h"
-#include "wire/tplog_reader.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -102,7 +102,7 @@ class TickerplantTest : public testing::Test {
   }
   std::vector<Value> Logged(const std::string& date = "2020.03.09") {
     std::vector<Value> messages;
-    auto reader = wire::TplogReader::Open(directory_ + "/sym" + date);
+    auto reader = tplog::TplogReader::Open(directory_ + "/sym" + date);
     EXPECT_TRUE(reader.ok()) << reader.status();
     while (true) {
       const auto message = (*reader)->Next();
@@ -221,7 +221,7 @@ TEST_F(TickerplantTest, WhatIsAheadIsNumberedByWhatWasPublishedWhenItCame) {
   Reader ahead, reader;
   ASSERT_TRUE(plant_->Subscribe("", {&ahead, {}, true, true}).ok());
   ASSERT_TRUE(plant_->Subscribe("", {&reader, {}, true}).ok());
-  wire::Position position;
+  tplog::Position position;
   const size_t many = 100'000;  // More than publish_bytes.
   for (const char* const feed : {"one", "two", "three"}) {
     ASSERT_TRUE(Updn(feed, 0, Trades(many)).ok());
@@ -417,6 +417,37 @@ TEST_F(TickerplantTest, RefusesWhatDoesNotFitTheSchemaAndCountsIt) {
   EXPECT_FALSE(plant_->has_staged());
 }
 
+// Goal: what the end of the day could not write is refused when it comes, in each form of an upd.
+TEST_F(TickerplantTest, RefusesWhatADatabaseCannotStoreByColumnAndRow) {
+  schemas_.push_back(*ParseSchema("notes", "time p, note *"));
+  Open();
+  const Value time = Value::AtomFromBytes(Type::kTimestamp, std::as_bytes(std::span(&kNoon, 1)));
+  const int64_t two_times[] = {kNoon, kNoon};
+  const Value times = Value::Vector(Type::kTimestamp, std::span<const int64_t>(two_times));
+  const Value inside = Value::List({Value::Long(1), Value::List({Value()})});
+  const Value fits = Value::List({Value::Long(1), Value::String("a")});
+  for (const Value& bad : {Value(), inside}) {
+    const std::vector<Value> forms = {
+        Value::List({times, Value::List({Value::String("a"), bad})}), Value::List({time, bad}),
+        Value::List({Value::List({time, fits}), Value::List({time, bad})}),
+        Value::Table({"time", "note"}, {times, Value::List({fits, bad})}),
+        Value::List({Value::List({Value::String("a"), bad})})};
+    for (const Value& form : forms) {
+      const absl::Status refused = Upd("notes", form);
+      EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+      EXPECT_THAT(std::string(Message(refused)), HasSubstr("type: notes.note: row"));
+      EXPECT_THAT(std::string(Message(refused)), HasSubstr("has ::"));
+    }
+    EXPECT_FALSE(Updn("f", 0, forms.front(), "notes").ok());
+  }
+  EXPECT_EQ(plant_->counters().upds_refused, 12u);
+  EXPECT_EQ(plant_->FeedRows("f")[2], 0);
+  ASSERT_TRUE(Upd("notes", Value::List({time, fits})).ok());
+  ASSERT_TRUE(Upd("notes", Value::List({times, Value::List({fits, Value::Symbol("a")})})).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(plant_->logged_seq(), 2u);
+}
+
 TEST_F(TickerplantTest, TakesEachNumberedRowOnce) {
   Open();
   ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
@@ -607,7 +638,7 @@ TEST_F(TickerplantTest, ReadsTheIndexOnceWhenItOpensALog) {
     ASSERT_TRUE((last ? Upd("span", span) : Upd("trade", Trades(1))).ok());
     ASSERT_TRUE(plant_->Commit().ok());
   }
-  const auto index_bytes = std::filesystem::file_size(wire::TplogIndexPath(plant_->log().path()));
+  const auto index_bytes = std::filesystem::file_size(tplog::TplogIndexPath(plant_->log().path()));
   plant_ = nullptr;
   const std::optional<uint64_t> before = BytesRead();
   if (!before) GTEST_SKIP() << "/proc/self/io has no rchar";
@@ -668,9 +699,9 @@ TEST_F(TickerplantTest, ContinuesInALogOfAnEarlierDayThatItIsGiven) {
   for (const int32_t days : {0, 1, 4}) {
     SCOPED_TRACE(days);
     OpenedLog opened{7373, nullptr, {}};
-    wire::TplogOptions options;
+    tplog::TplogOptions options;
     options.carried_progress["f"]["trade"] = 4;
-    opened.writer = *wire::TplogWriter::Open(
+    opened.writer = *tplog::TplogWriter::Open(
         fmt::format("{}/{}/sym{}", directory_, days, FormatDate(7373)), options);
     const int64_t before_ns = clock_.NowNs();
     clock_.Advance(days * kNsPerDay);
@@ -694,7 +725,7 @@ TEST_F(TickerplantTest, ADayIsDueAlthoughRowsWaitForTheGate) {
   class Closed final : public CommitGate {
    public:
     bool HasRoom() const override { return true; }
-    absl::Status Offer(ReplicaPlace, const wire::TplogBlock&) override { return absl::OkStatus(); }
+    absl::Status Offer(ReplicaPlace, const tplog::TplogBlock&) override { return absl::OkStatus(); }
     bool IsAcknowledged(ReplicaPlace) const override { return is_open; }
     void OnLogged(ReplicaPlace) override {}
     bool is_open = false;
@@ -732,6 +763,31 @@ TEST_F(TickerplantTest, HoldsTheDayWhileAClockIsAheadForAMoment) {
 }
 
 // Either the clock is wrong now, or it was when the log was made: no day begins on a guess.
+// Goal: a member of a cluster continues the cluster's day, which another member's clock has begun.
+// Otherwise no member with a right clock could lead.
+TEST_F(TickerplantTest, AMemberContinuesADayThatIsAheadOfItsClock) {
+  OpenedLog opened{7376, nullptr, {}};  // Three days ahead.
+  const std::string path = fmt::format("{}/sym{}", directory_, FormatDate(7376));
+  opened.writer = *tplog::TplogWriter::Open(path, {});
+  TickerplantOptions options;
+  options.schemas = schemas_;
+  options.log_directory = directory_;
+  const DayClock day = *DayClock::Create("UTC", 0, std::nullopt);
+  EXPECT_FALSE(Tickerplant::LogToOpen(options, day, &clock_).ok());
+  options.is_member = true;
+  EXPECT_EQ(Tickerplant::LogToOpen(options, day, &clock_).value(), path);
+  plant_ = *Tickerplant::Open(options, day, &clock_, std::move(opened));
+  EXPECT_EQ(plant_->date(), 7376);
+  EXPECT_EQ(plant_->OverdueNs(), 0);
+  EXPECT_FALSE(plant_->IsRollDue());
+  EXPECT_THAT(Message(plant_->MayEndDay()), HasSubstr("2020.03.12 has not begun yet"));
+  clock_.Advance(3 * kNsPerDay);
+  EXPECT_FALSE(plant_->IsRollDue());
+  clock_.Advance(kNsPerDay);
+  EXPECT_TRUE(*plant_->RollIfDue());
+  EXPECT_EQ(plant_->date(), 7377);
+}
+
 TEST_F(TickerplantTest, DoesNotStartWithAClockBehindItsLogs) {
   Open();
   plant_.reset();

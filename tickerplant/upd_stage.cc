@@ -75,8 +75,9 @@ absl::Status AppendElements(const Schema& schema, const ColumnSpec& spec, const 
 
 }  // namespace
 
-void StagedBlock::Reset(std::string_view feed, size_t tables) {
+void StagedBlock::Reset(std::string_view feed, std::string_view logged_as, size_t tables) {
   feed_ = feed;
+  logged_as_ = logged_as;
   segments_.clear();
   while (scratch_.size() > 1) scratch_.pop_back();
   if (!scratch_.empty()) scratch_.front().clear();

@@ -28,7 +28,8 @@ class StagedBlock {
   };
 
   // `feed` is the feed that numbered the rows of all upds; empty if their rows have no numbers.
-  void Reset(std::string_view feed, size_t tables);
+  // `logged_as` is its name in the index (feed_owner.h).
+  void Reset(std::string_view feed, std::string_view logged_as, size_t tables);
 
   // Adds one upd. `x` is its third item as it is logged; x and the batch's bytes live as long as
   // `owner`. Small upds are copied together, large ones are referenced.
@@ -37,6 +38,7 @@ class StagedBlock {
 
   bool empty() const { return upds_.empty(); }
   const std::string& feed() const { return feed_; }
+  const std::string& logged_as() const { return logged_as_; }
   std::span<const std::span<const std::byte>> segments() const { return segments_; }
   uint32_t messages() const { return static_cast<uint32_t>(upds_.size()); }
   uint64_t rows_of(size_t table) const { return rows_[table]; }
@@ -53,7 +55,7 @@ class StagedBlock {
   };
   void AppendSmall(std::span<const std::byte> bytes);
 
-  std::string feed_;
+  std::string feed_, logged_as_;
   std::vector<std::span<const std::byte>> segments_;
   std::deque<ByteBuffer> scratch_;  // Reserved once each, so that segments into them stay valid.
   std::vector<Entry> upds_;

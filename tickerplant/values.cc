@@ -54,7 +54,7 @@ std::optional<Value> TickerplantService::Verbs::FindValue(std::string_view name)
   if (!MaySee(name)) return std::nullopt;
   const auto value = std::ranges::find(kValues, name, &NamedValue::name);
   if (value != std::end(kValues)) return (this->*value->get)();
-  if (const int table = plant().FindTable(name); table >= 0) {
+  if (const int table = plant().FindTable(name); table >= 0 && access_.Knows(name)) {
     return EmptyTable(plant().schemas()[static_cast<size_t>(table)]);
   }
   return std::nullopt;
@@ -70,7 +70,9 @@ std::vector<std::string> TickerplantService::Verbs::ValueNames() {
 
 std::vector<std::string> TickerplantService::Verbs::TableNames() {
   std::vector<std::string> names;
-  for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
+  for (const Schema& schema : plant().schemas()) {
+    if (access_.Knows(schema.table)) names.push_back(schema.table);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -101,7 +103,7 @@ Value TickerplantService::Verbs::Version() { return Value::Long(protocol::kVersi
 // A subscriber that had more of them starts over.
 Value TickerplantService::Verbs::Cuts() {
   std::vector<int64_t> messages;
-  for (const wire::TplogState::Cut& cut : plant().log().state().cuts) {
+  for (const tplog::TplogState::Cut& cut : plant().log().state().cuts) {
     messages.push_back(static_cast<int64_t>(cut.messages));
   }
   return Value::Vector(Type::kLong, std::span<const int64_t>(messages));
@@ -177,13 +179,15 @@ absl::StatusOr<Value> TickerplantService::UpstreamStats() const {
 
 // `.u.activity[]`: dictionaries. `rows`: table -> rows logged since the process started; `table_ms`
 // and `feed_ms`: table or feed -> ms since its last rows were logged, without those that have had
-// none. Feeds are those of today that number their rows.
-Value TickerplantService::ActivityOfToday() const {
+// none. Feeds are those of today that number their rows. Leaves out tables that the client may not
+// know, and feeds of others if there are such tables: a feed's name may say what it sends.
+Value TickerplantService::ActivityOfToday(const security::Access& access) const {
   const Tickerplant& plant = *tickerplant_;
   const int64_t now_ns = clock_.MonotonicNs();
   SymbolVector tables, active_tables, feeds;
   std::vector<int64_t> rows, table_ms, feed_ms;
   for (size_t i = 0; i < plant.schemas().size(); ++i) {
+    if (!access.Knows(plant.schemas()[i].table)) continue;
     tables.push_back(plant.schemas()[i].table);
     rows.push_back(static_cast<int64_t>(plant.rows_logged()[i]));
     if (plant.activity().table_ns(i) == Activity::kNever) continue;
@@ -191,6 +195,7 @@ Value TickerplantService::ActivityOfToday() const {
     table_ms.push_back((now_ns - plant.activity().table_ns(i)) / 1'000'000);
   }
   for (const auto& [feed, ns] : plant.activity().feed_ns()) {
+    if (!access.KnowsAllTables() && plant.OwnerOf(feed) != access.user()) continue;
     feeds.push_back(feed);
     feed_ms.push_back((now_ns - ns) / 1'000'000);
   }

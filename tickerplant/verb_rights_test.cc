@@ -11,6 +11,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "security/users_for_test.h"
+#include "table/format_value.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/client.h"
 #include "wire/protocol.h"
@@ -39,6 +40,16 @@ class VerbRightsTest : public testing::Test {
                    ("verb_rights_test." + std::to_string(::getpid()))) {
     InitLogging("test", LogLevel::kOff);
     std::filesystem::remove_all(directory_);
+    Open();
+  }
+  ~VerbRightsTest() override {
+    clients_.clear();
+    server_.reset();
+    service_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Open() {
     TickerplantOptions options;
     options.schemas = DefaultSchemas();
     options.log_directory = directory_;
@@ -49,13 +60,17 @@ class VerbRightsTest : public testing::Test {
         loop_, *std::move(plant), BatchClock(1'000'000, std::nullopt, loop_.clock().NowNs()),
         [](const absl::Status& why) { FAIL() << why; });
   }
-  ~VerbRightsTest() override {
+  // Ends all connections and the tickerplant, and opens its log again.
+  void Restart() {
     clients_.clear();
     server_.reset();
+    EXPECT_TRUE(service_->Close().ok());
     service_.reset();
-    std::filesystem::remove_all(directory_);
+    Open();
   }
-
+  void UseNoUsers() {
+    server_ = *wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, service_.get());
+  }
   void UseUsers(std::map<std::string, security::Grants> grants) {
     wire::ServerOptions options;
     options.authenticator = std::make_shared<security::UsersForTest>(std::move(grants));
@@ -90,6 +105,21 @@ class VerbRightsTest : public testing::Test {
   }
   static Value UpdOf(std::string_view table, Value x) {
     return Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), std::move(x)});
+  }
+
+  static Value Numbered(std::string_view feed, int64_t row) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol(feed), Value::Long(row),
+                        Value::Symbol("trade"), Trade()});
+  }
+  // Breaks the connections of all clients.
+  void Disconnect() {
+    clients_.clear();
+    simulation_.RunFor(1s);
+  }
+  int64_t Logged(wire::Connection& connection, std::string_view feed) {
+    const absl::StatusOr<Value> rows = Ask(connection, fmt::format(".u.feed[`{}]`trade", feed));
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return rows.ok() ? rows->as<int64_t>() : -1;
   }
 
   const std::string directory_;
@@ -197,6 +227,163 @@ TEST_F(VerbRightsTest, AFeedsNameIsTakenOverByItsUserOrWithTheRightToAdminister)
             "access: b may not claim feed f, which a owns");
   EXPECT_TRUE(Ask(Connect("a"), ".u.feed[`f;`two;`takeover]").ok());
   EXPECT_TRUE(Ask(Connect("root"), ".u.feed[`f;`three;`takeover]").ok());
+}
+
+// Goal: no other user's rows are ever numbered among those of a feed, which would skip as many of
+// its own. Method: the feed's connection is broken; others try each way to use its name, also after
+// a restart and after an end of day.
+TEST_F(VerbRightsTest, AFeedsNameBelongsToItsUserWhenItIsNotConnected) {
+  const std::map<std::string, security::Grants> users = {
+      {"a", Publishes("trade")}, {"b", Publishes("trade")}, {"root", security::AllGrants()}};
+  UseUsers(users);
+  wire::Connection& owner = Connect("a");
+  ASSERT_TRUE(Ask(owner, ".u.feed[`f;`one]").ok());
+  ASSERT_TRUE(Ask(owner, Numbered("f", 0)).ok());
+  // Without a claim, too.
+  ASSERT_TRUE(Ask(owner, Numbered("g", 0)).ok());
+  const auto expect_refused = [this](std::string_view feed) {
+    Disconnect();
+    wire::Connection& other = Connect("b");
+    const std::string denied = fmt::format("access: b may not claim feed {}, which a owns", feed);
+    for (const std::string_view claim :
+         {";`one]", ";`two]", ";`two;`takeover]", ";`two;`again]", ";`two;`takeover`again]"}) {
+      EXPECT_EQ(ErrorOf(Ask(other, fmt::format(".u.feed[`$\"{}\"{}", feed, claim))), denied)
+          << claim;
+    }
+    EXPECT_EQ(ErrorOf(Ask(other, Numbered(feed, 0))), denied);
+    EXPECT_EQ(ErrorOf(Ask(other, Numbered(feed, 1))), denied);
+    EXPECT_EQ(
+        ErrorOf(Ask(other,
+                    fmt::format(".u.updn[`$\"{}\";1;`trade;(0Np;`A;1f;1i;0b;\" \";\"N\")]", feed))),
+        denied);
+    wire::Connection& root = Connect("root");
+    const std::string held = fmt::format("held: feed {} belongs to user a: ", feed);
+    EXPECT_THAT(ErrorOf(Ask(root, fmt::format(".u.feed[`$\"{}\";`x]", feed))), StartsWith(held));
+    EXPECT_THAT(ErrorOf(Ask(root, Numbered(feed, 1))), StartsWith(held));
+  };
+  for (const std::string_view feed : {"f", "g"}) expect_refused(feed);
+  // A name of the same rows under another map of shards.
+  expect_refused("f.shards-0123456789abcdef");
+  EXPECT_GT(Ask(Connect("root"), ".u.stats[]`feed_claims_refused")->as<int64_t>(), 10);
+  EXPECT_EQ(Ask(Connect("root"), ".u.stats[]`feed_upds_refused")->as<int64_t>(), 12);
+  Restart();
+  UseUsers(users);
+  for (const std::string_view feed : {"f", "g"}) expect_refused(feed);
+  ASSERT_TRUE(Ask(Connect("root"), ".u.endofday[]").ok());
+  for (const std::string_view feed : {"f", "g"}) expect_refused(feed);
+  // The user goes on after the last row, with another instance.
+  wire::Connection& again = Connect("a");
+  EXPECT_EQ(Logged(again, "f"), 1);
+  EXPECT_TRUE(Ask(again, ".u.feed[`f;`another]").ok());
+  EXPECT_TRUE(Ask(again, Numbered("f", 1)).ok());
+  EXPECT_EQ(Logged(again, "f"), 2);
+}
+
+TEST_F(VerbRightsTest, ATakeOverByAnAdministratorChangesTheOwnerOfANameForGood) {
+  const std::map<std::string, security::Grants> users = {{"a", Publishes("trade")},
+                                                         {"root", security::AllGrants()}};
+  UseUsers(users);
+  ASSERT_TRUE(Ask(Connect("a"), Numbered("f", 0)).ok());
+  Disconnect();
+  wire::Connection& root = Connect("root");
+  ASSERT_TRUE(Ask(root, ".u.feed[`f;`x;`takeover]").ok());
+  EXPECT_TRUE(Ask(root, Numbered("f", 0)).ok());  // Logged already.
+  EXPECT_EQ(Logged(root, "f"), 1);
+  EXPECT_TRUE(Ask(root, Numbered("f", 1)).ok());
+  for (int i = 0; i < 2; ++i) {
+    Disconnect();
+    EXPECT_EQ(Logged(Connect("root"), "f"), 2);
+    EXPECT_EQ(ErrorOf(Ask(Connect("a"), Numbered("f", 2))),
+              "access: a may not claim feed f, which root owns");
+    Restart();
+    UseUsers(users);
+  }
+}
+
+// A name that was used without a users file belongs to the first user that sends rows under it. If
+// the users file is removed, everybody may claim each name; its rows are numbered on.
+TEST_F(VerbRightsTest, NamesKeepTheirRowsWhenUsersComeAndGo) {
+  const std::map<std::string, security::Grants> users = {{"a", Publishes("trade")},
+                                                         {"b", Publishes("trade")}};
+  UseNoUsers();
+  ASSERT_TRUE(Ask(Connect("a"), Numbered("f", 0)).ok());
+  Disconnect();
+  EXPECT_EQ(Logged(Connect("b"), "f"), 1);
+  ASSERT_TRUE(Ask(Connect("b"), Numbered("f", 1)).ok());
+  Restart();
+  UseUsers(users);
+  EXPECT_EQ(Logged(Connect("a"), "f"), 2);
+  EXPECT_TRUE(Ask(Connect("b"), ".u.feed[`f;`x]").ok()) << "a claim without rows";
+  Disconnect();
+  EXPECT_TRUE(Ask(Connect("a"), Numbered("f", 2)).ok());
+  Disconnect();
+  EXPECT_FALSE(Ask(Connect("b"), ".u.feed[`f;`x]").ok());
+  Restart();
+  UseNoUsers();
+  EXPECT_EQ(Logged(Connect("b"), "f"), 3);
+  EXPECT_TRUE(Ask(Connect("b"), ".u.feed[`f;`x]").ok());
+  EXPECT_TRUE(Ask(*clients_.back()->connection(), Numbered("f", 3)).ok());
+  Restart();
+  UseUsers(users);
+  EXPECT_EQ(Logged(Connect("b"), "f"), 4);
+  EXPECT_EQ(ErrorOf(Ask(Connect("b"), Numbered("f", 4))),
+            "access: b may not claim feed f, which a owns");
+}
+
+TEST_F(VerbRightsTest, NoFeedHasTheNameOfAnotherOnesRowsInTheIndex) {
+  UseUsers({{"a", Publishes("trade")}, {"b", Publishes("trade")}});
+  ASSERT_TRUE(Ask(Connect("a"), Numbered("f", 0)).ok());
+  wire::Connection& other = Connect("b");
+  for (const std::string_view name : {"f:owner:1:a", "f:owner:2:b", "g:owner:7:x"}) {
+    const std::string refused = fmt::format("type: {} is no feed's name", name);
+    EXPECT_THAT(ErrorOf(Ask(other, Numbered(name, 1))), StartsWith(refused));
+    EXPECT_THAT(ErrorOf(Ask(other, fmt::format(".u.feed[`$\"{}\";`x]", name))),
+                StartsWith(refused));
+  }
+  // These are names as any other.
+  for (const std::string_view name :
+       {"f:owner:0:a", "f:owner:1:", "f:owner:a", ":owner:1:a", "f:owner:1:a:b", "f:owner:x:a"}) {
+    EXPECT_TRUE(Ask(other, Numbered(name, 0)).ok()) << name;
+  }
+  Restart();
+  UseUsers({{"a", Publishes("trade")}, {"b", Publishes("trade")}});
+  EXPECT_EQ(Logged(Connect("b"), "f"), 1);
+  EXPECT_TRUE(Ask(Connect("b"), Numbered("f:owner:x:a", 1)).ok());
+}
+
+TEST_F(VerbRightsTest, TellsOnlyOfTablesThatTheUserMayKnow) {
+  security::Grants subscribes, queries, metrics;
+  subscribes.subscribe["trade"].names = {"IBM"};
+  queries.query.names = {"trade"};
+  metrics.metrics = true;
+  UseUsers({{"feed", Publishes("trade")},
+            {"desk", subscribes},
+            {"reader", queries},
+            {"nobody", {}},
+            {"prometheus", metrics},
+            {"all", security::AllGrants()}});
+  wire::Connection& all = Connect("all");
+  ASSERT_TRUE(Ask(all, UpdOf("quote", Quote())).ok());
+  ASSERT_TRUE(Ask(all, Numbered("sends_quotes", 0)).ok());
+  ASSERT_TRUE(Ask(Connect("feed"), Numbered("own", 0)).ok());
+  const auto text_of = [this](wire::Connection& of, std::string_view q) {
+    const absl::StatusOr<Value> answer = Ask(of, q);
+    return answer.ok() ? FormatText(*answer) : std::string(Message(answer.status()));
+  };
+  for (const std::string_view q : {".u.activity[]", "tables[]", ".u.t", "\\a", ".u.feed[`own]"}) {
+    EXPECT_THAT(text_of(all, q), testing::HasSubstr("quote")) << q;
+    for (const std::string user : {"feed", "desk", "reader", "nobody"}) {
+      const std::string text = text_of(Connect(user), q);
+      EXPECT_THAT(text, testing::Not(testing::HasSubstr("quote"))) << user << " " << q;
+      const bool may = q != ".u.feed[`own]" || user == "feed";
+      if (may && user != "nobody")
+        EXPECT_THAT(text, testing::HasSubstr("trade")) << user << " " << q;
+    }
+  }
+  EXPECT_THAT(text_of(Connect("prometheus"), ".u.activity[]"), testing::HasSubstr("quote"));
+  EXPECT_THAT(text_of(Connect("feed"), ".u.activity[]"), testing::HasSubstr("own"));
+  EXPECT_EQ(ErrorOf(Ask(Connect("reader"), "quote")), "quote");
+  EXPECT_TRUE(Ask(Connect("reader"), "trade").ok());
 }
 
 TEST_F(VerbRightsTest, BoundsTheRequestsOfAUserAndTheNamesOfClosers) {

@@ -7,6 +7,7 @@
 #include "base/logging.h"
 #include "base/printable.h"
 #include "base/status.h"
+#include "serve/guarded_environment.h"
 #include "tickerplant/connection_outlet.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
@@ -58,8 +59,32 @@ std::optional<ClaimHow> HowOf(std::span<const Value> args) {
   return how;
 }
 
+// Returns a list of symbols as a vector, and anything else as it is. q makes a vector of such a
+// list itself, but other clients, such as PyKX, send it as a list.
+Value WithVectorOfSymbols(const Value& value) {
+  const auto is_symbol = [](const Value& item) { return item.is_atom_of(Type::kSymbol); };
+  if (!value.is_list() || value.count() == 0 || !std::ranges::all_of(value.items(), is_symbol)) {
+    return value;
+  }
+  SymbolVector symbols;
+  for (const Value& item : value.items()) symbols.push_back(item.symbol());
+  return Value::Symbols(std::move(symbols));
+}
+
+// Says what was sent where symbols are expected, and for text how to write it.
+std::string FoundText(const Value& value) {
+  if (value.type() != Type::kChar) {
+    return fmt::format(
+        "found {} {}", value.is_atom() ? "the atom" : "a list",
+        value.is_list() ? "of several types" : "of type " + std::string(NameOf(value.type())));
+  }
+  const std::string text = Printable(value.text().substr(0, 40));
+  return fmt::format("found the text \"{}\", which is a symbol as `{}", text, text);
+}
+
 // Returns the symbols of a subscription; an empty set means all.
-absl::StatusOr<StringSet> SymbolSet(const Value& value) {
+absl::StatusOr<StringSet> SymbolSet(const Value& given) {
+  const Value value = WithVectorOfSymbols(given);
   StringSet set;
   if (value.is_null()) return set;
   if (value.is_atom_of(Type::kSymbol)) {
@@ -67,7 +92,9 @@ absl::StatusOr<StringSet> SymbolSet(const Value& value) {
     return set;
   }
   if (!value.is(Type::kSymbol))
-    return absl::InvalidArgumentError("type: .u.sub[table;symbols] takes symbols");
+    return InvalidArgument(
+        "type: .u.sub[table;symbols]: symbols are a symbol, a list of symbols, or ` for all; {}",
+        FoundText(value));
   if (value.symbols().size() > kSymbolsMax) {
     return InvalidArgument("limit: .u.sub[table;symbols]: {} symbols, at most {}",
                            value.symbols().size(), kSymbolsMax);
@@ -107,8 +134,8 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, kSubscribe, nullptr, &Verbs::Log},
     {protocol::kLogs, "[]", 0, 1, kResult, kSubscribe, nullptr, &Verbs::Logs},
     {protocol::kChain, "[date;from;bytes]", 3, 3, kResult, kSubscribe, nullptr, &Verbs::Chain},
-    {protocol::kEnd, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
-    {protocol::kEndOfDay, "[]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
+    {protocol::kEnd, "[date]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
+    {protocol::kEndOfDay, "[date]", 0, 1, kResult, kAdminister, nullptr, &Verbs::EndDay},
     {protocol::kPublisher, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddPublisher},
     {protocol::kCloser, "[name]", 1, 1, kResult, kAdminister, nullptr, &Verbs::AddCloser},
     {protocol::kClosed, "[name;date]", 2, 2, kResult, kAdminister, nullptr, &Verbs::Closed},
@@ -118,9 +145,9 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
     {protocol::kReplica, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::ReplicaStats},
     {protocol::kShard, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::Shard},
     {protocol::kAlive, "[]", 0, 1, kResult, kNothing, nullptr, &Verbs::SayAlive},
-    {protocol::kReplicate, "[name;epoch;date;seqs;digests;shard]", 5, 6, kResult, kAdminister,
-     nullptr, &Verbs::Replicate},
-    {protocol::kReplicaAcked, "[epoch;date;seq]", 3, 3, kResult, kAdminister, nullptr,
+    {protocol::kReplicate, "[name;epoch;date;seqs;digests;shard;clock;tables]", 5, 8, kResult,
+     kAdminister, nullptr, &Verbs::Replicate},
+    {protocol::kReplicaAcked, "[epoch;date;seq;clock]", 3, 4, kResult, kAdminister, nullptr,
      &Verbs::ReplicaAcked},
 };
 
@@ -164,9 +191,30 @@ absl::Status TickerplantService::Verbs::CheckRight(const Verb& verb) const {
   return access_.Deny(fmt::format("call {}", verb.name));
 }
 
+// Errors of links may name tables that the client may not know.
+absl::StatusOr<Value> TickerplantService::Verbs::Withheld(absl::StatusOr<Value> answer) const {
+  if (!answer.ok() || access_.KnowsAllTables()) return answer;
+  return serve::WithholdTexts(*std::move(answer));
+}
+
 std::vector<std::string> TickerplantService::Verbs::FunctionNames() {
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  return names;
+}
+
+// Returns the names in `[table;symbols]`.
+std::vector<std::string> TickerplantService::Verbs::ParametersOf(std::string_view name) {
+  const auto verb = std::ranges::find(kVerbs, name, &Verb::name);
+  if (verb == std::end(kVerbs)) return {};
+  std::vector<std::string> names;
+  std::string_view rest = verb->arguments;
+  rest = rest.substr(1, rest.size() - 2);
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(';'), rest.size());
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   return names;
 }
 
@@ -212,14 +260,16 @@ absl::StatusOr<Value> TickerplantService::Verbs::SubscribeNumbered(Args args) {
 absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscription how) {
   std::vector<std::string> tables;
   bool single = false;
-  if (args[0].is_atom_of(Type::kSymbol)) {
-    single = !args[0].symbol().empty();
-    if (single) tables.emplace_back(args[0].symbol());
-  } else if (args[0].is(Type::kSymbol)) {
-    for (size_t i = 0; i < args[0].symbols().size(); ++i) tables.emplace_back(args[0].symbols()[i]);
+  const Value names = WithVectorOfSymbols(args[0]);
+  if (names.is_atom_of(Type::kSymbol)) {
+    single = !names.symbol().empty();
+    if (single) tables.emplace_back(names.symbol());
+  } else if (names.is(Type::kSymbol)) {
+    for (size_t i = 0; i < names.symbols().size(); ++i) tables.emplace_back(names.symbols()[i]);
   } else {
-    return absl::InvalidArgumentError(
-        "type: .u.sub[table;symbols] takes a table's name, or ` for all");
+    return InvalidArgument(
+        "type: .u.sub[table;symbols]: table is a symbol, a list of symbols, or ` for all; {}",
+        FoundText(args[0]));
   }
   if (tables.empty()) {
     for (const Schema& schema : plant().schemas()) tables.push_back(schema.table);
@@ -261,7 +311,11 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   }
   const std::string_view name = args[0].symbol();
   if (args.size() > 1) {
-    TS_RETURN_IF_ERROR(MayTakeFrom(name));
+    TS_RETURN_IF_ERROR(Tickerplant::CheckFeedName(name));
+    if (absl::Status may = service_.MayUseFeed(sender_, name, how->takeover); !may.ok()) {
+      service_.feed_names_.CountClaimRefused();
+      return may;
+    }
     TS_RETURN_IF_ERROR(HasRowsOfThisMap(name, how->again));
     TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, how->takeover));
   }
@@ -269,7 +323,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   service_.CommitStaged();
   asked_feed_ = name;
   claims_ = args.size() > 1;
-  return service_.LoggedRowsOf(name);
+  return service_.LoggedRowsOf(name, sender_);
 }
 
 // Refuses a name of another map of shards, and a source whose rows are logged under another map:
@@ -290,16 +344,6 @@ absl::Status TickerplantService::Verbs::HasRowsOfThisMap(std::string_view feed, 
       "again: {} rows of {} are logged as {}, under another map of shards: this feed would send "
       "them again. Finish the source with the map of then, or start the feed with --again",
       earlier->rows, Printable(of.name), Printable(earlier->name));
-}
-
-// A name that another user owns is taken over only with the right to administer, also by a claim
-// with the owner's instance.
-absl::Status TickerplantService::Verbs::MayTakeFrom(std::string_view feed) const {
-  const FeedNames::Owner* const owner = service_.feed_names_.Find(feed);
-  if (owner == nullptr || owner->user == sender_.user()) return absl::OkStatus();
-  const security::Grants* const grants = access_.grants();
-  if (grants == nullptr || grants->administer) return absl::OkStatus();
-  return access_.Deny(fmt::format("claim feed {}, which {} owns", feed, owner->user));
 }
 
 // `.u.feeds[]`: a table of the owned names and their owners.
@@ -379,8 +423,8 @@ absl::StatusOr<Value> TickerplantService::Verbs::Chain(Args args) {
   if (bytes.empty()) --service_.messages_seen_;
   int32_t next = kNullInt;
   std::vector<int64_t> cuts;
-  const auto add_cuts = [&cuts](const wire::TplogState& state) {
-    for (const wire::TplogState::Cut& cut : state.cuts) {
+  const auto add_cuts = [&cuts](const tplog::TplogState& state) {
+    for (const tplog::TplogState::Cut& cut : state.cuts) {
       cuts.push_back(static_cast<int64_t>(cut.messages));
     }
   };
@@ -389,7 +433,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Chain(Args args) {
   } else {
     TS_ASSIGN_OR_RETURN(const std::vector<int32_t> days, plant().DaysWithLogs());
     next = *std::ranges::upper_bound(days, day.date);
-    TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(day.log.path));
+    TS_ASSIGN_OR_RETURN(const tplog::TplogState state, tplog::ReadTplogState(day.log.path));
     add_cuts(state);
   }
   std::vector<Value> answer;
@@ -428,7 +472,19 @@ absl::StatusOr<Value> TickerplantService::Verbs::ReplicaAcked(Args args) {
   return taken.ok() ? absl::StatusOr<Value>(Value()) : taken;
 }
 
-absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {
+// Ends the open day. Callers may name it, so that a request that comes late, or twice, ends no
+// other day.
+absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args args) {
+  if (!args.empty() && !args[0].is_null()) {
+    if (!args[0].is_atom_of(Type::kDate)) {
+      return InvalidArgument("type: {0}[date] or {0}[] takes a date or nothing", protocol::kEnd);
+    }
+    const auto date = args[0].as<int32_t>();
+    if (date != plant().date()) {
+      return FailedPrecondition("day: {} is not the open day, which is {}: nothing was ended",
+                                FormatDate(date), FormatDate(plant().date()));
+    }
+  }
   TS_RETURN_IF_ERROR(service_.EndDay());
   return Value();
 }
@@ -453,6 +509,10 @@ absl::StatusOr<Value> TickerplantService::Verbs::AddCloser(Args args) {
 absl::StatusOr<Value> TickerplantService::Verbs::Closed(Args args) {
   if (!IsName(args[0]) || !args[1].is_atom_of(Type::kDate)) {
     return absl::InvalidArgumentError("type: .u.closed[name;date] takes a symbol and a date");
+  }
+  if (args[1].as<int32_t>() > plant().date()) {
+    return FailedPrecondition("day: {} has not begun, the open day is {}",
+                              FormatDate(args[1].as<int32_t>()), FormatDate(plant().date()));
   }
   // About an earlier day, or from a closer that the day no longer waits for.
   if (!service_.closers_.is_closing() || args[1].as<int32_t>() != plant().date()) return Value();

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "query/language/environment.h"
+#include "query/language/named_parameters.h"
 #include "security/user_rights.h"
 #include "tickerplant/tickerplant_service.h"
 
@@ -49,7 +50,7 @@ struct TickerplantService::Verb {
 };
 
 // The environment of one request: the `.u` namespace, as its sender may use it.
-class TickerplantService::Verbs final : public query::Environment {
+class TickerplantService::Verbs final : public query::Environment, public query::NamedParameters {
  public:
   using Args = std::span<const Value>;
   using Service = TickerplantService;
@@ -71,6 +72,7 @@ class TickerplantService::Verbs final : public query::Environment {
   std::optional<absl::StatusOr<Value>> Call(std::string_view name, Args args) override;
   absl::Status Refusal(std::string_view name) override;
   std::vector<std::string> FunctionNames() override;
+  std::vector<std::string> ParametersOf(std::string_view name) override;
   std::vector<std::string> ValueNames() override;
 
   const security::Access& access() const { return access_; }
@@ -93,8 +95,9 @@ class TickerplantService::Verbs final : public query::Environment {
   Tickerplant& plant() { return *service_.tickerplant_; }
   absl::Status CheckRight(const Verb& verb) const;
   bool MaySee(std::string_view value) const;
-  absl::Status MayTakeFrom(std::string_view feed) const;
   absl::Status HasRowsOfThisMap(std::string_view feed, bool again);
+
+  absl::StatusOr<Value> Withheld(absl::StatusOr<Value> answer) const;
 
   // Verbs.
   absl::StatusOr<Value> Stage(const Verb& verb, Args args);
@@ -112,13 +115,13 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> AddCloser(Args args);
   absl::StatusOr<Value> Closed(Args args);
   absl::StatusOr<Value> Stats(Args) { return service_.Stats(); }
-  absl::StatusOr<Value> UpstreamStats(Args) { return service_.UpstreamStats(); }
-  absl::StatusOr<Value> ReplicaStats(Args) { return service_.ReplicaStats(); }
+  absl::StatusOr<Value> UpstreamStats(Args) { return Withheld(service_.UpstreamStats()); }
+  absl::StatusOr<Value> ReplicaStats(Args) { return Withheld(service_.ReplicaStats()); }
   absl::StatusOr<Value> Shard(Args) { return AnswerOf(plant().shard_id()); }
   absl::StatusOr<Value> SayAlive(Args);
   absl::StatusOr<Value> Replicate(Args args);
   absl::StatusOr<Value> ReplicaAcked(Args args);
-  absl::StatusOr<Value> ActivityOfToday(Args) { return service_.ActivityOfToday(); }
+  absl::StatusOr<Value> ActivityOfToday(Args) { return service_.ActivityOfToday(access_); }
 
   // Values.
   Value PublishedCount();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "wire/places.h"
 
 namespace tickstack::wire {
 
@@ -21,6 +22,12 @@ class ClientRights {
   virtual bool is_current() const = 0;
   // Returns OK, or kPermissionDenied with `access:`, for /metrics. `peer` is for the audit log.
   virtual absl::Status MayReadMetrics(std::string_view peer) const = 0;
+  virtual PlaceClass place() const { return PlaceClass::kUser; }
+  // Limit of connections of the user; 0: the server's.
+  virtual size_t max_connections() const { return 0; }
+  // True if the user may publish, or query, some table.
+  virtual bool PublishesAnything() const { return true; }
+  virtual bool QueriesAnything() const { return true; }
 };
 
 // An attempt to log in, by kdb+ IPC, HTTP or WebSocket.

@@ -17,8 +17,28 @@ class RightsForTest final : public ClientRights {
   absl::Status MayReadMetrics(std::string_view) const override {
     return metrics ? absl::OkStatus() : absl::PermissionDeniedError("access: no metrics");
   }
+  PlaceClass place() const override { return place_class; }
+  bool PublishesAnything() const override { return publishes; }
+  bool QueriesAnything() const override { return queries; }
   bool current = true;
   bool metrics = true;
+  PlaceClass place_class = PlaceClass::kUser;
+  bool publishes = true;
+  bool queries = true;
+};
+
+// Lets everybody in with the password `pw`, at once: `stack` as the stack, `boss` as an
+// administrator, `feed` with the right to publish, and others without rights.
+class UsersByName final : public Authenticator {
+ public:
+  void Check(Login login, Verdict verdict) override {
+    if (login.password != "pw") return verdict(nullptr);
+    auto rights = std::make_shared<RightsForTest>();
+    rights->publishes = rights->queries = login.user == "feed";
+    if (login.user == "boss") rights->place_class = PlaceClass::kAdministrator;
+    if (login.user == "stack") rights->place_class = PlaceClass::kStack;
+    verdict(std::move(rights));
+  }
 };
 
 // Lets one user in, at once.

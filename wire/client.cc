@@ -141,20 +141,27 @@ void Client::Impl::Attempt() {
 void Client::Impl::SendCredentials() {
   Credentials credentials{options.user, options.password, kOurCapability};
   if (options.is_link) {
+    // Without credentials, the name still tells a server without users whose place this is.
+    if (credentials.user.empty()) credentials.user = kStackUser;
     if (std::optional<Credentials> own = LinkCredentials()) credentials = *std::move(own);
     credentials.capability = kOurCapability;
   }
   user = credentials.user;
   LogIn(transport, credentials,
-        [weak = weak_from_this()](const boost::system::error_code& failed, uint8_t capability) {
+        [weak = weak_from_this()](const boost::system::error_code& failed, uint8_t capability,
+                                  const std::string& refusal) {
           const std::shared_ptr<Impl> self = weak.lock();
           if (self == nullptr || self->stopped) return;
           if (!failed) return self->Established(capability);
+          if (!refusal.empty()) {
+            return self->Failed(Unavailable("{}: {}", self->current().ToString(), refusal));
+          }
           const bool refused = failed == asio::error::eof && !self->timed_out;
-          self->Failed(Unavailable("{}: handshake: {}", self->current().ToString(),
-                                   refused           ? "refused, wrong user or password?"
-                                   : self->timed_out ? "timed out"
-                                                     : failed.message()));
+          self->Failed(Unavailable(
+              "{}: handshake: {}", self->current().ToString(),
+              refused ? "refused, wrong user or password? Or too many connections: its log says why"
+              : self->timed_out ? "timed out"
+                                : failed.message()));
         });
   Wipe(credentials.password);
 }

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
+#include "wire/unfinished_messages.h"
 
 namespace tickstack::wire {
 
@@ -62,6 +63,7 @@ struct Connection::Impl {
   const std::shared_ptr<Transport> transport;
   const ConnectionOptions options;
   ConnectionHandler* handler;
+  size_t max_message_bytes = options.max_message_bytes;
 
   // Receiving. Bytes [consumed, filled) of the block are not delivered yet.
   std::shared_ptr<Block> block = std::make_shared<Block>(kBlockBytes);
@@ -88,9 +90,11 @@ struct Connection::Impl {
   // does not say when they were read.
   bool sink_has_block = false;
 
+  size_t held = 0;  // Bytes that are counted in options.unfinished.
+
   bool Throttled() const { return paused || replies.size() >= options.max_unanswered; }
   size_t BytesOfTail() const;
-  void MakeRoom();
+  size_t NextCapacity();
   void Skip();
   bool BeginForwarding(const Header& header);
   bool Forward();
@@ -107,38 +111,58 @@ size_t Connection::Impl::BytesOfTail() const {
   return header.ok() ? static_cast<size_t>(header->total_bytes) : 0;
 }
 
-void Connection::Impl::MakeRoom() {
+// Returns the capacity of the block that the next read needs instead of this one; 0: this one has
+// room.
+size_t Connection::Impl::NextCapacity() {
   // Only `block` and `owner` refer to it: nobody kept a message.
   const bool alone = !sink_has_block && block.use_count() == 2;
   const size_t tail = filled - consumed;
   if (tail == 0 && alone && block->capacity == kBlockBytes) {
     filled = consumed = 0;
-    return;
+    return 0;
   }
   const size_t needed = std::max(BytesOfTail(), tail + 1);
-  if (filled < block->capacity && consumed + needed <= block->capacity &&
-      (tail > 0 || block->capacity - filled >= kLeastReadBytes)) {
-    return;
-  }
   // A declared length is trusted only as its bytes arrive: the block at most doubles.
   const size_t capacity = std::max(kBlockBytes, std::min(needed, 2 * tail));
+  if (tail == 0 && held > 0 && !options.unfinished->HasRoomForKept()) return capacity;
+  if (filled < block->capacity && consumed + needed <= block->capacity &&
+      (tail > 0 || block->capacity - filled >= kLeastReadBytes)) {
+    return 0;
+  }
   if (alone && capacity <= block->capacity && block->capacity <= kKeptBlockBytes) {
     std::memmove(block->memory, block->memory + consumed, tail);
-  } else {
-    auto next = std::make_shared<Block>(capacity);
-    std::memcpy(next->memory, block->memory + consumed, tail);
-    block = std::move(next);
-    owner = block;
-    sink_has_block = false;
+    consumed = 0;
+    filled = tail;
+    return 0;
   }
-  consumed = 0;
-  filled = tail;
+  return capacity;
+}
+
+// False if the connection was closed, because unfinished messages hold too much.
+bool Connection::MakeRoom() {
+  Impl& impl = *impl_;
+  const size_t capacity = impl.NextCapacity();
+  if (capacity == 0) return true;
+  const size_t held = capacity - kBlockBytes;
+  if (impl.options.unfinished != nullptr && held != impl.held) {
+    impl.held = held;
+    impl.options.unfinished->Set(*this, held);
+    if (!open_) return false;
+  }
+  const size_t tail = impl.filled - impl.consumed;
+  auto next = std::make_shared<Block>(capacity);
+  std::memcpy(next->memory, impl.block->memory + impl.consumed, tail);
+  impl.block = std::move(next);
+  impl.owner = impl.block;
+  impl.sink_has_block = false;
+  impl.consumed = 0;
+  impl.filled = tail;
+  return true;
 }
 
 void Connection::ReadSome() {
   Impl& impl = *impl_;
-  if (!open_ || impl.reading || impl.Throttled()) return;
-  impl.MakeRoom();
+  if (!open_ || impl.reading || impl.Throttled() || !MakeRoom()) return;
   impl.reading = true;
   impl.transport->AsyncRead(
       {impl.block->memory + impl.filled, impl.block->capacity - impl.filled},
@@ -229,13 +253,13 @@ void Connection::DeliverMessages() {
       Fail(Annotate(header.status(), peer_));
       break;
     }
-    if (header->total_bytes > impl.options.max_message_bytes) {
+    if (header->total_bytes > impl.max_message_bytes) {
       if (SkipTooLarge(header->kind, header->total_bytes)) {
         impl.to_skip = header->total_bytes;
         continue;
       }
       Fail(ResourceExhausted("{}: message of {} bytes, the bound is {}", peer_, header->total_bytes,
-                             impl.options.max_message_bytes));
+                             impl.max_message_bytes));
       break;
     }
     const auto total = static_cast<size_t>(header->total_bytes);
@@ -257,7 +281,7 @@ bool Connection::DeliverMessage(std::span<const std::byte> message) {
   std::span<const std::byte> body = message.subspan(kHeaderBytes);
   std::shared_ptr<const void> own;
   if (header->compressed) {
-    absl::StatusOr<ByteBuffer> plain = Decompress(message, impl.options.max_message_bytes);
+    absl::StatusOr<ByteBuffer> plain = Decompress(message, impl.max_message_bytes);
     if (!plain.ok()) {
       if (absl::IsResourceExhausted(plain.status()) &&
           SkipTooLarge(header->kind, *DeclaredBytes(message))) {
@@ -292,6 +316,14 @@ bool Connection::DeliverMessage(std::span<const std::byte> message) {
   }
   return open_;
 }
+
+size_t Connection::max_message_bytes() const { return impl_->max_message_bytes; }
+
+void Connection::set_max_message_bytes(size_t bytes) {
+  impl_->max_message_bytes = std::min(bytes, impl_->options.max_message_bytes);
+}
+
+bool Connection::IsInsideMessage() const { return impl_->filled > impl_->consumed; }
 
 void Connection::PauseReading() { impl_->paused = true; }
 
@@ -482,6 +514,7 @@ void Connection::Fail(absl::Status why) {
   open_ = false;
   Impl& impl = *impl_;
   impl.transport->Close();
+  if (std::exchange(impl.held, 0) > 0) impl.options.unfinished->Remove(*this);
   impl.queue.Clear();
   impl.close_timer.reset();
   // Posted to the loop, because the caller may be in the middle of the handler's own work.

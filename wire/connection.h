@@ -33,6 +33,7 @@
 #include "wire/authenticator.h"
 #include "wire/event_loop.h"
 #include "wire/ipc.h"
+#include "wire/places.h"
 #include "wire/send_queue.h"
 #include "wire/transport.h"
 
@@ -64,6 +65,8 @@ class ConnectionHandler {
   virtual void OnClosed(Connection& connection, const absl::Status& why) = 0;
 };
 
+class UnfinishedMessages;
+
 struct ConnectionOptions {
   // A larger message closes the connection, unless OnTooLarge returns true.
   size_t max_message_bytes = size_t{256} << 20;
@@ -76,6 +79,9 @@ struct ConnectionOptions {
   // Answers of more than 2,000 bytes to peers on other machines are compressed if that halves them
   // (wire/answer.h).
   bool compress = true;
+  // Where the memory of its unfinished message is counted; nullptr: nowhere, because the peer is
+  // one that this process has chosen.
+  std::shared_ptr<UnfinishedMessages> unfinished = nullptr;
 };
 
 using ReplyTicket = uint64_t;
@@ -157,6 +163,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What the client may do; nullptr: everything, because the server has no authenticator.
   const std::shared_ptr<const ClientRights>& rights() const { return rights_; }
   void set_rights(std::shared_ptr<const ClientRights> rights) { rights_ = std::move(rights); }
+  // The class of its place among the server's connections.
+  PlaceClass place() const { return place_; }
+  void set_place(PlaceClass place) { place_ = place; }
+  // Limit of a message: max_message_bytes, or less if its sender may not send large ones.
+  size_t max_message_bytes() const;
+  void set_max_message_bytes(size_t bytes);
+  // True if a part of a message has arrived.
+  bool IsInsideMessage() const;
   // True if the gateway opened it for a client that speaks HTTP or WebSocket.
   bool by_http() const { return by_http_; }
   void set_by_http() { by_http_ = true; }
@@ -171,6 +185,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Impl;
   Connection(std::string peer, uint8_t capability, bool local);
   void ReadSome();
+  bool MakeRoom();
   void OnReadable(size_t bytes);
   void DeliverMessages();
   bool DeliverMessage(std::span<const std::byte> message);
@@ -185,6 +200,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool by_http_ = false;
   std::string user_;
   std::shared_ptr<const ClientRights> rights_;
+  PlaceClass place_ = PlaceClass::kAnonymous;
   uint8_t capability_;
   bool local_;
   bool open_ = true;

@@ -6,10 +6,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -21,6 +24,8 @@
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
+#include "wire/connection_counts.h"
+#include "wire/foreign_protocol.h"
 #include "wire/link_credentials.h"
 #include "wire/server.h"
 #include "wire/socket_address.h"
@@ -395,6 +400,236 @@ TEST_F(ConnectionTest, RefusesAMessageAboveTheBoundBeforeItsBytesArrive) {
   ::close(socket);
 }
 
+// Goal: whoever takes all places that it can get, the classes above it have theirs.
+TEST_F(ConnectionTest, KeepsPlacesForAdministratorsAndTheStack) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.max_connections = 8;
+  Listen(options);
+  std::vector<OwnedFd> sockets;
+  // Returns what the server answers to a login: one byte, or nothing.
+  const auto log_in = [&](std::string_view user) {
+    sockets.emplace_back(RawSocket());
+    SendRaw(sockets.back().get(), fmt::format("{}:pw\3", user) + std::string(1, '\0'));
+    char byte = 0;
+    ssize_t got = -1;
+    Until([&] {
+      return (got = ::recv(sockets.back().get(), &byte, 1, MSG_DONTWAIT)) >= 0 ||
+             errno == ECONNRESET;
+    });
+    return got == 1;
+  };
+  EXPECT_TRUE(log_in("eve"));
+  EXPECT_TRUE(log_in("eve"));
+  EXPECT_FALSE(log_in("eve")) << "a quarter of the places";
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(log_in(fmt::format("u{}", i)));
+  EXPECT_FALSE(log_in("late"));
+  EXPECT_TRUE(log_in("boss"));
+  for (int i = 0; i < 15; ++i) EXPECT_TRUE(log_in("boss"));
+  EXPECT_FALSE(log_in("boss"));
+  EXPECT_TRUE(log_in("stack"));
+  // A place that becomes free is given away again.
+  const size_t opened = echo_.opened.size();
+  sockets.erase(sockets.begin());
+  Until([&] { return !echo_.closed.empty(); });
+  EXPECT_TRUE(log_in("late"));
+  EXPECT_EQ(echo_.opened.size(), opened + 1);
+}
+
+// Without users, what a link says of itself is believed.
+TEST_F(ConnectionTest, ALinkHasAPlaceWithoutUsersToo) {
+  ServerOptions options;
+  options.max_connections = 1;
+  Listen(options);
+  Connect();
+  Caller other, link;
+  ClientOptions once;
+  once.reconnect = false;
+  Client refused(loop_, address(), once, &other);
+  Until([&] { return !other.failed.empty(); });
+  ClientOptions of_link;
+  of_link.is_link = true;
+  Client client(loop_, address(), of_link, &link);
+  Until([&] { return link.connected == 1; });
+  EXPECT_EQ(echo_.opened.back()->user(), kStackUser);
+}
+
+TEST_F(ConnectionTest, APendingLoginOfTheAddressWithMostIsClosed) {
+  auto waiting = std::make_shared<WaitingAuthenticator>();
+  ServerOptions options;
+  options.authenticator = waiting;
+  options.max_pending_logins = 3;
+  options.handshake_timeout = 1h;
+  Listen(options);
+  const OwnedFd checked(RawSocket());
+  SendRaw(checked.get(), Handshake(3));
+  Until([&] { return waiting->verdicts.size() == 1; });
+  std::vector<OwnedFd> silent;
+  for (int i = 0; i < 10; ++i) silent.emplace_back(RawSocket());
+  const auto is_closed = [](const OwnedFd& socket) {
+    char byte = 0;
+    return ::recv(socket.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  };
+  Until([&] { return is_closed(silent[7]); });
+  EXPECT_FALSE(is_closed(checked)) << "it has sent its login";
+  waiting->verdicts[0](std::make_shared<RightsForTest>());
+  Until([&] { return echo_.opened.size() == 1; });
+}
+
+std::string HeaderOfMessage(MessageKind kind, uint64_t total_bytes) {
+  std::array<std::byte, kHeaderBytes> header;
+  WriteHeader(header.data(), kind, total_bytes);
+  return std::string(AsText(header));
+}
+
+TEST_F(ConnectionTest, AMessageOfAUserWithoutRightsIsSmall) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.small_message_bytes = 1000;
+  Listen(options);
+  ClientOptions eve;
+  eve.user = "eve";
+  eve.password = "pw";
+  eve.reconnect = false;
+  const Value large = Value::String(std::string(2000, 'x'));
+  Connect(eve);
+  std::optional<absl::StatusOr<Value>> answer;
+  const auto keep = [&](absl::StatusOr<Value> got) { answer = std::move(got); };
+  client_->connection()->Call(large, keep);
+  Until([&] { return answer.has_value(); });
+  EXPECT_THAT(
+      std::string(Message(answer->status())),
+      testing::HasSubstr(
+          "limit: message of 2014 bytes, at most 1000: larger ones need the right to publish"));
+  client_->connection()->Call(Value::Long(7), keep);
+  answer.reset();
+  Until([&] { return answer.has_value(); });
+  EXPECT_EQ(answer->value(), Value::Long(7)) << "the connection is there still";
+  // Compressed, it declares as much.
+  client_->connection()->Send(*Compress(EncodeMessage(MessageKind::kAsync, large)));
+  Until([&] { return !caller_.closed.empty(); });
+  for (const char* user : {"feed", "boss", "stack"}) {
+    client_ = nullptr;
+    const size_t opened = echo_.opened.size();
+    eve.user = user;
+    client_ = std::make_unique<Client>(loop_, address(), eve, &caller_);
+    Until([&] { return echo_.opened.size() > opened && client_->connection() != nullptr; });
+    answer.reset();
+    client_->connection()->Call(large, keep);
+    Until([&] { return answer.has_value(); });
+    EXPECT_EQ(answer->value(), large) << user;
+  }
+}
+
+// Goal: the bound of all unfinished messages, and whose is given up. Method: many clients send a
+// part of a message each and no more.
+TEST_F(ConnectionTest, UnfinishedMessagesHaveOneBound) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.small_message_bytes = 64 * kMiB;
+  options.max_unfinished_bytes = 8 * kMiB;
+  Listen(options);
+  const auto begin = [&](std::string_view user, size_t part) {
+    OwnedFd socket(RawSocket());
+    SendRaw(socket.get(), fmt::format("{}:pw\3", user) + std::string(1, '\0'));
+    const size_t opened = echo_.opened.size();
+    Until([&] { return echo_.opened.size() > opened; });
+    const std::shared_ptr<Connection> connection = echo_.opened.back();
+    const uint64_t before = connection->received_bytes();
+    SendRaw(socket.get(), HeaderOfMessage(MessageKind::kAsync, 32 * kMiB));
+    const std::string chunk(64 << 10, '\0');
+    for (size_t sent = 0; sent < part && connection->is_open(); sent += chunk.size()) {
+      SendRaw(socket.get(), chunk);
+      Until([&] {
+        return connection->received_bytes() >= before + kHeaderBytes + sent + chunk.size() ||
+               !connection->is_open();
+      });
+    }
+    return socket;
+  };
+  const ConnectionCounts& counts = ConnectionCounts::OfProcess();
+  const int64_t before = counts.unfinished_bytes;
+  const OwnedFd of_feed = begin("feed", kMiB), of_stack = begin("stack", kMiB);
+  std::vector<OwnedFd> of_eve;
+  for (int i = 0; i < 8; ++i) {
+    of_eve.push_back(begin("eve", kMiB));
+    EXPECT_LE(counts.unfinished_bytes - before, static_cast<int64_t>(8 * kMiB));
+  }
+  EXPECT_FALSE(echo_.closed.empty());
+  for (const absl::Status& why : echo_.closed) {
+    EXPECT_THAT(std::string(Message(why)), testing::HasSubstr("the unfinished messages of all"));
+  }
+  for (const std::shared_ptr<Connection>& connection : echo_.opened) {
+    if (connection->user() != "eve") EXPECT_TRUE(connection->is_open()) << connection->user();
+  }
+  // A whole message of another client passes.
+  const size_t got = echo_.got.size();
+  ClientOptions bob;
+  bob.user = "bob";
+  bob.password = "pw";
+  client_ = std::make_unique<Client>(loop_, address(), bob, &caller_);
+  Until([&] { return client_->connection() != nullptr; });
+  client_->connection()->SendAsync(Value::String(std::string(kMiB, 'x')));
+  Until([&] { return echo_.got.size() > got; });
+  server_ = nullptr;
+  EXPECT_EQ(counts.unfinished_bytes, before);
+}
+
+// Goal: a client of another protocol gets a line that its user reads, and then the end.
+TEST_F(ConnectionTest, TellsClientsOfOtherProtocols) {
+  ServerOptions options;
+  options.handshake_timeout = 50ms;
+  options.http = false;
+  Listen(options);
+  const std::string postgres_start("\0\0\0\x13\0\3\0\0user\0bob\0\0\0", 19);
+  const std::string postgres_tls("\0\0\0\x08\x04\xd2\x16\x2f", 8);
+  for (const auto& [sent, line] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"", "expected kdb+ IPC on this port, found nothing within 50 ms"},
+           {postgres_start, "found PostgreSQL's protocol"},
+           {postgres_tls + postgres_start, "found PostgreSQL's protocol"},
+           {"*1\r\n$4\r\nPING\r\n", "-ERR tickstack: expected kdb+ IPC on this port, found Redis'"},
+           {"SSH-2.0-OpenSSH_9.2\r\n", "found SSH: connect with a kdb+ client"},
+           {"select 1;\n", "found a line of text"},
+           {std::string("\x16\x03\x01\x02\0\1\0", 7), "this port does not use TLS"},
+           {"GET / HTTP/1.1\r\n\r\n", "this port does not answer HTTP: set http = true"}}) {
+    const OwnedFd socket(RawSocket());
+    SendRaw(socket.get(), sent);
+    std::string received;
+    Until([&] {
+      char block[4096];
+      const ssize_t got = ::recv(socket.get(), block, sizeof block, MSG_DONTWAIT);
+      if (got > 0) received.append(block, static_cast<size_t>(got));
+      return got == 0;
+    });
+    EXPECT_THAT(received, testing::HasSubstr(line));
+  }
+  EXPECT_TRUE(echo_.opened.empty());
+}
+
+TEST_F(ConnectionTest, AClientReportsWhyItWasRefused) {
+  bool accepted = false;
+  std::unique_ptr<Transport> peer;
+  const std::unique_ptr<Listener> listener = *loop_.network().Listen(loop_, {"127.0.0.1", 0, ""});
+  listener->AsyncAccept([&](const Transport::ErrorCode&, std::unique_ptr<Transport> transport) {
+    peer = std::move(transport);
+    const std::string refusal = RefusalIn(ForeignProtocol::kKdb, "handshake refused: because");
+    for (const std::string_view part :
+         {std::string_view(refusal).substr(0, 5), std::string_view(refusal).substr(5)}) {
+      const std::span<const std::byte> bytes = AsBytes(part);
+      Transport::ErrorCode error;
+      peer->TryWrite({&bytes, 1}, error);
+    }
+    accepted = true;
+  });
+  client_ = std::make_unique<Client>(loop_, Address{"127.0.0.1", listener->port(), ""},
+                                     ClientOptions{}, &caller_);
+  Until([&] { return accepted && !caller_.failed.empty(); });
+  EXPECT_THAT(std::string(Message(caller_.failed[0])),
+              testing::EndsWith(": handshake refused: because"));
+  EXPECT_EQ(caller_.connected, 0);
+}
+
 // The handler chooses to drop them: plain, compressed, and cut into many reads.
 TEST_F(ConnectionTest, DropsMessagesAboveTheBoundIfItsHandlerSaysSo) {
   class Dropping : public Echo {
@@ -695,9 +930,14 @@ TEST_F(ConnectionTest, DropsAPendingLoginThatSendsNothing) {
   options.handshake_timeout = 20ms;
   Listen(options);
   const int socket = RawSocket();
-  char byte = 0;
+  std::array<char, 4096> line;  // Which tells the client of another protocol.
   ssize_t got = -1;
-  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  loop_.RunUntil(
+      [&] {
+        while ((got = ::recv(socket, line.data(), line.size(), MSG_DONTWAIT)) > 0) continue;
+        return got == 0;
+      },
+      5s);
   EXPECT_EQ(got, 0);
   ::close(socket);
 }

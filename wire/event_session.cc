@@ -21,7 +21,7 @@ class EventSession final : public HttpClientSession, public EventListener {
  public:
   EventSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
                const std::string& peer)
-      : HttpClientSession(sessions),
+      : HttpClientSession(sessions, peer),
         stream_(std::move(stream)),
         request_(std::move(request)),
         peer_(peer) {}
@@ -65,7 +65,9 @@ class EventSession final : public HttpClientSession, public EventListener {
   void AskForRight() {
     inside_->Call(Value::Symbol(kMetricsQuestion),
                   [self = Self()](const absl::StatusOr<Value>& may) {
-                    may.ok() ? self->Accept() : self->Refuse(may.status());
+                    if (!may.ok()) return self->Refuse(may.status());
+                    const absl::Status busy = self->sessions_.MakeBusy(*self);
+                    busy.ok() ? self->Accept() : self->Refuse(busy);
                   });
   }
 

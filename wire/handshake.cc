@@ -5,12 +5,28 @@
 #include <array>
 #include <boost/asio/error.hpp>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+
+#include "base/byte_buffer.h"
+#include "wire/foreign_protocol.h"
+#include "wire/whole_message.h"
 
 namespace tickstack::wire {
 namespace {
 
-using LoggedIn = absl::AnyInvocable<void(const Transport::ErrorCode&, uint8_t)>;
+constexpr size_t kRefusalBytesMax = 4096;
+
+// Returns the text of the response in `received`; nullopt while it is incomplete.
+std::optional<std::string> RefusalText(std::span<const std::byte> received) {
+  if (received.size() < kHeaderBytes) return std::nullopt;
+  const absl::StatusOr<Header> header = ParseHeader(received.first<kHeaderBytes>());
+  if (!header.ok() || header->compressed || header->total_bytes > kRefusalBytesMax) return "";
+  if (received.size() < header->total_bytes) return std::nullopt;
+  const absl::StatusOr<Value> error = DecodeMessage(received.first(header->total_bytes));
+  return error.ok() && error->is_error() ? std::string(error->text()) : "";
+}
 
 // Sends the credentials and reads the answer; its own callbacks keep it alive.
 class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
@@ -31,7 +47,7 @@ class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
             std::as_bytes(std::span(self->credentials_)).subspan(self->sent_);
         self->sent_ += self->transport_->TryWrite({&unsent, 1}, error);
       }
-      if (error && error != boost::asio::error::would_block) return self->done_(error, 0);
+      if (error && error != boost::asio::error::would_block) return self->done_(error, 0, "");
       self->sent_ < self->credentials_.size() ? self->Send() : self->ReadCapability();
     });
   }
@@ -40,14 +56,31 @@ class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
   void ReadCapability() {
     transport_->AsyncRead(capability_,
                           [self = shared_from_this()](const Transport::ErrorCode& error, size_t) {
-                            self->done_(error, std::to_integer<uint8_t>(self->capability_[0]));
+                            const auto byte = std::to_integer<uint8_t>(self->capability_[0]);
+                            if (!error && byte == kRefusedByte) return self->ReadRefusal();
+                            self->done_(error, byte, "");
                           });
+  }
+
+  void ReadRefusal() {
+    refusal_.resize(kRefusalBytesMax);
+    transport_->AsyncRead(
+        refusal_.span().subspan(refused_),
+        [self = shared_from_this()](const Transport::ErrorCode& error, size_t bytes) {
+          self->refused_ += error ? 0 : bytes;
+          const std::optional<std::string> text =
+              RefusalText(self->refusal_.span().first(self->refused_));
+          if (!text && !error && self->refused_ < kRefusalBytesMax) return self->ReadRefusal();
+          self->done_(boost::asio::error::connection_refused, 0, text.value_or(""));
+        });
   }
 
   const std::shared_ptr<Transport> transport_;
   std::string credentials_;
   size_t sent_ = 0;
   std::array<std::byte, 1> capability_{};
+  ByteBuffer refusal_;
+  size_t refused_ = 0;  // Bytes of refusal_ that have arrived.
   LoggedIn done_;
 };
 

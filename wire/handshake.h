@@ -30,10 +30,13 @@ Credentials ParseCredentials(std::string_view text);
 // Returns the credentials with capability and NUL, ready to send.
 std::string FormatCredentials(const Credentials& credentials);
 
+// `error` is asio::error::eof if the server refused without a reason, and
+// asio::error::connection_refused if it sent one (kRefusedByte), which is `refusal`.
+using LoggedIn = absl::AnyInvocable<void(const Transport::ErrorCode& error, uint8_t capability,
+                                         const std::string& refusal)>;
+
 // Does the client's side of the handshake on a connected transport. `done` gets the capability that
-// the server answered; asio::error::eof means that it refused. Closing the transport ends the
-// handshake.
-void LogIn(std::shared_ptr<Transport> transport, const Credentials& credentials,
-           absl::AnyInvocable<void(const Transport::ErrorCode&, uint8_t capability)> done);
+// the server answered. Closing the transport ends the handshake.
+void LogIn(std::shared_ptr<Transport> transport, const Credentials& credentials, LoggedIn done);
 
 }  // namespace tickstack::wire

@@ -1,7 +1,5 @@
 #include "wire/http_gateway.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,16 +7,10 @@
 #include <utility>
 
 #include "base/logging.h"
+#include "wire/connection_counts.h"
 #include "wire/http_sessions.h"
 
 namespace tickstack::wire {
-
-bool LooksLikeHttp(std::string_view received) {
-  constexpr std::array<std::string_view, 7> kBegins = {"GET /",    "HEAD /",  "POST /",   "PUT /",
-                                                       "DELETE /", "PATCH /", "OPTIONS /"};
-  return std::any_of(kBegins.begin(), kBegins.end(),
-                     [received](std::string_view begin) { return received.starts_with(begin); });
-}
 
 struct HttpGateway::Impl {
   Impl(const HttpOptions& options, ConnectInside connect)
@@ -41,8 +33,7 @@ void HttpGateway::Take(AcceptedHttpClient client) {
   impl_->sessions.loop.Post([impl = impl_.get(), shared] {
     std::unique_ptr<Transport> transport = shared->transport->Attach(impl->sessions.loop);
     if (transport == nullptr) return;
-    if (impl->sessions.count() < impl->sessions.options.max_sessions ||
-        impl->sessions.AbortOldestPending()) {
+    if (impl->sessions.MakePlace()) {
       return RunHttpSession(impl->sessions, std::move(transport), std::move(*shared));
     }
     constexpr std::string_view kBusy =
@@ -50,10 +41,11 @@ void HttpGateway::Take(AcceptedHttpClient client) {
     const std::span<const std::byte> busy = std::as_bytes(std::span(kBusy));
     Transport::ErrorCode ignored;
     transport->TryWrite({&busy, 1}, ignored);  // Bytes that do not fit are not sent.
+    ConnectionCounts::OfProcess().CountRefused(RefusedFor::kHttpSessions);
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
-      LogWarn("http session refused host={} sessions={} withheld={}", shared->peer,
-              impl->sessions.count(), *withheld);
+      LogWarn("http session refused host={} reason=\"{} sessions are busy\" withheld={}",
+              shared->peer, impl->sessions.count(), *withheld);
     }
   });
 }

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wire/places.h"
 #include "wire/status_pages.h"
 #include "wire/transport.h"
 
@@ -36,10 +37,13 @@ struct HttpOptions {
   // Unread bytes that each client may have in addition to max_unsent_bytes.
   static constexpr size_t kFreeUnsentBytes = size_t{64} << 10;
 
-  // Beyond this number, a new session replaces the oldest one that has sent no request yet. If
+  // Beyond this number, a new session replaces one that waits for its client (http_sessions.h). If
   // there is none, the new session is refused.
   size_t max_sessions = 256;
-  size_t max_request_bytes = size_t{1} << 20;      // Limit of a body or frame; a head: 64 KiB.
+  size_t max_request_bytes = size_t{1} << 20;  // Limit of a body or frame; a head: 64 KiB.
+  // Limit of a body before its sender has logged in, and of a frame of users without rights.
+  size_t small_request_bytes = size_t{64} << 10;
+  size_t max_bodies_bytes = size_t{64} << 20;      // Limit of all larger bodies that are received.
   size_t max_answer_bytes = size_t{64} << 20;      // Limit of an answer as IPC.
   size_t max_unsent_bytes = size_t{512} << 20;     // Limit of all unread answers together.
   std::chrono::milliseconds idle_timeout{60'000};  // Between two requests, or parts of a body.
@@ -52,6 +56,9 @@ struct HttpOptions {
   // outlive the server.
   StatusSource* status = nullptr;
   EventLoop* status_loop = nullptr;  // The loop on which `status` is called: the server's.
+  // Set by the server: it checks logins, so /readyz gives its reasons only to users who may read
+  // metrics.
+  bool checks_logins = false;
 };
 
 // An accepted client of HTTP.
@@ -62,9 +69,21 @@ struct AcceptedHttpClient {
   bool local = false;  // From this machine.
 };
 
-// True if the received bytes begin an HTTP request: a method, a blank and a slash. No user name of
-// a kdb+ handshake begins like that.
-bool LooksLikeHttp(std::string_view received);
+// What the server answers to the login of a connection inside of the process, as one byte.
+struct InsideLogin {
+  uint8_t capability = 0;
+  PlaceClass place = PlaceClass::kAnonymous;
+  bool may_send_large = false;  // False: the frames of its WebSocket must be small.
+
+  uint8_t ToByte() const {
+    return static_cast<uint8_t>(capability | static_cast<unsigned>(place) << 4 |
+                                (may_send_large ? 0x40u : 0u));
+  }
+  static InsideLogin FromByte(uint8_t byte) {
+    return {static_cast<uint8_t>(byte & 0xf), static_cast<PlaceClass>(byte >> 4 & 3),
+            (byte & 0x40) != 0};
+  }
+};
 
 class HttpGateway {
  public:

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // Answers each question with itself, except `wait` (never) and `leave` (closes the connection).
@@ -74,6 +76,11 @@ class RawClient {
     ASSERT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
+  // Drops what has arrived.
+  void Drain() {
+    char block[4096];
+    while (::recv(socket_.get(), block, sizeof block, MSG_DONTWAIT) > 0) continue;
+  }
   std::string Receive(size_t enough = SIZE_MAX) {
     std::string all;
     char block[4096];
@@ -120,6 +127,26 @@ class HttpGatewayTest : public testing::Test {
     return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\r\n", target,
                        more);
   }
+
+  // A request whose connection is kept, of a user of UsersByName.
+  static std::string KeptGet(std::string_view target, std::string_view user) {
+    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n", target,
+                       user.empty() ? "" : fmt::format("Authorization: Basic {}\r\n", user));
+  }
+  // Blocks until the process has been asked `count` questions. Not for the loop's thread.
+  void AwaitQuestions(size_t count) {
+    std::atomic<size_t> asked = 0;
+    while (asked < count) {
+      std::promise<size_t> now;
+      loop_.Post([&] { now.set_value(process_.asked.size()); });
+      asked = now.get_future().get();
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  // Names with the password `pw`, in base64.
+  static constexpr std::string_view kBob = "Ym9iOnB3",
+                                    kCarol = "Y2Fyb2w6cHc=", kDave = "ZGF2ZTpwdw==",
+                                    kErin = "ZXJpbjpwdw==", kBoss = "Ym9zczpwdw==";
 
   EventLoop loop_;
   Process process_;
@@ -168,7 +195,9 @@ class FixedStatus final : public StatusSource {
   }
   Render Collect(StatusPage page) override {
     return [page] {
-      if (page == StatusPage::kReady) return StatusReply{.ok = false, .text = "not ready: x\n"};
+      if (page == StatusPage::kReady) {
+        return StatusReply{.ok = false, .text = "not ready: x\n", .public_text = "not ready\n"};
+      }
       return StatusReply{.ok = true, .text = page == StatusPage::kMetrics ? "a 1\n" : "alive\n"};
     };
   }
@@ -216,11 +245,18 @@ TEST_F(StatusPagesTest, HealthNeedsNoLoginAndMetricsDo) {
   options.authenticator = std::make_shared<OneUser>("prometheus", "secret");
   Listen(options);
   EXPECT_THAT(Ask(Get("/healthz")), StartsWith("HTTP/1.1 200 "));
-  EXPECT_THAT(Ask(Get("/readyz")), StartsWith("HTTP/1.1 503 "));
+  const std::string ready = Ask(Get("/readyz"));
+  EXPECT_THAT(ready, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(ready, EndsWith("\r\n\r\nnot ready\n"));  // Reasons may name tables.
   EXPECT_THAT(Ask(Get("/metrics")), StartsWith("HTTP/1.1 401 "));
   // The user and the password, as curl --user sends them.
-  EXPECT_THAT(Ask(Get("/metrics", "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n")),
-              StartsWith("HTTP/1.1 200 "));
+  const std::string login = "Authorization: Basic cHJvbWV0aGV1czpzZWNyZXQ=\r\n";
+  EXPECT_THAT(Ask(Get("/metrics", login)), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Ask(Get("/readyz", login)), EndsWith("\r\n\r\nnot ready: x\n"));
+  // A wrong password.
+  const std::string refused = Ask(Get("/readyz", "Authorization: Basic cHJvbWV0aGV1czp4\r\n"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(refused, EndsWith("\r\n\r\nnot ready\n"));
 }
 
 TEST_F(StatusPagesTest, FilesAreServedAsTheyAreUnderTheirOwnPolicy) {
@@ -493,13 +529,153 @@ TEST_F(HttpGatewayTest, SessionsAreBounded) {
   Listen(options);
   Beside([&] {
     RawClient first(server_->port()), second(server_->port()), third(server_->port());
-    for (RawClient* client : {&first, &second}) {
-      client->Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
-      EXPECT_THAT(client->Receive(1), HasSubstr(" 200 "));
-    }
+    for (RawClient* client : {&first, &second}) client->Send(Get("/.txt?wait"));
+    AwaitQuestions(2);
     third.Send(Get("/.txt?1"));
     EXPECT_THAT(third.Receive(), StartsWith("HTTP/1.1 503 "));
   });
+}
+
+// Goal: connections that are kept between two requests keep nobody out, with a login and without.
+TEST_F(HttpGatewayTest, SessionsThatWaitForTheirClientKeepNobodyOut) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.http_options.max_sessions = 4;
+  Listen(options);
+  Beside([&] {
+    std::vector<std::unique_ptr<RawClient>> kept;
+    for (int i = 0; i < 12; ++i) {
+      kept.push_back(std::make_unique<RawClient>(server_->port()));
+      const bool has_login = i % 3 == 0;
+      kept.back()->Send(KeptGet("/.txt?1", has_login ? kBob : ""));
+      EXPECT_THAT(kept.back()->Receive(12),
+                  StartsWith(has_login ? "HTTP/1.1 200" : "HTTP/1.1 401"));
+    }
+    // Strangers are replaced first: of the users, the last ones are there still.
+    kept[9]->Drain();
+    kept[9]->Send(KeptGet("/.txt?2", kBob));
+    EXPECT_THAT(kept[9]->Receive(12), StartsWith("HTTP/1.1 200"));
+    EXPECT_THAT(kept[1]->Receive(), Not(HasSubstr("200")));
+  });
+}
+
+// Goal: users who keep sessions busy have bounds, and administrators and health have places.
+TEST_F(HttpGatewayTest, BusySessionsOfUsersAreBounded) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.http_options.max_sessions = 8;
+  Listen(options);
+  Beside([&] {
+    std::vector<std::unique_ptr<RawClient>> busy;
+    const auto ask = [&](std::string_view user, std::string_view target) {
+      busy.push_back(std::make_unique<RawClient>(server_->port()));
+      busy.back()->Send(KeptGet(target, user));
+      return busy.back().get();
+    };
+    for (const std::string_view user : {kBob, kBob}) ask(user, "/.txt?wait");
+    AwaitQuestions(2);
+    EXPECT_THAT(ask(kBob, "/.txt?wait")->Receive(12), StartsWith("HTTP/1.1 503"))
+        << "a quarter of the sessions";
+    for (const std::string_view user : {kCarol, kCarol, kDave, kDave}) ask(user, "/.txt?wait");
+    AwaitQuestions(6);
+    EXPECT_THAT(ask(kErin, "/.txt?1")->Receive(12), StartsWith("HTTP/1.1 503"))
+        << "three quarters of the sessions";
+    EXPECT_THAT(ask(kBoss, "/.txt?1")->Receive(12), StartsWith("HTTP/1.1 200"));
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_THAT(ask("", "/.txt?1")->Receive(12), StartsWith("HTTP/1.1 401"));
+    }
+    EXPECT_THAT(ask(kBoss, "/.txt?1")->Receive(12), StartsWith("HTTP/1.1 200"));
+  });
+}
+
+// A user has places at the process beside those of HTTP, too. The refusal is no 401.
+TEST_F(HttpGatewayTest, AUserWithoutAPlaceAtTheProcessIsTold) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.max_connections = 4;
+  Listen(options);
+  Beside([&] {
+    RawClient first(server_->port()), second(server_->port());
+    first.Send(KeptGet("/.txt?wait", kBob));
+    AwaitQuestions(1);
+    second.Send(KeptGet("/.txt?1", kBob));
+    const std::string answer = second.Receive(100);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  });
+}
+
+TEST_F(HttpGatewayTest, ALargeBodyNeedsALogin) {
+  ServerOptions options;
+  options.authenticator = std::make_shared<UsersByName>();
+  options.http_options.max_bodies_bytes = 600'000;
+  Listen(options);
+  const auto head = [](std::string_view user, size_t bytes) {
+    return fmt::format(
+        "POST /.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}"
+        "Content-Length: {}\r\n\r\n",
+        user.empty() ? "" : fmt::format("Authorization: Basic {}\r\n", user), bytes);
+  };
+  EXPECT_THAT(Ask(head("", 500'000)), StartsWith("HTTP/1.1 401")) << "before its bytes arrive";
+  EXPECT_THAT(Ask("POST /.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(Ask(head("", 10) + std::string(10, '1')), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(Ask(head(kBob, 500'000) + std::string(500'000, 'x')), StartsWith("HTTP/1.1 200"));
+  Beside([&] {
+    RawClient first(server_->port()), second(server_->port()), small(server_->port());
+    first.Send(head(kBob, 500'000) + "x");
+    // The second may arrive before the first has logged in.
+    std::string answer;
+    while (!answer.starts_with("HTTP/1.1 503")) {
+      RawClient next(server_->port());
+      next.Send(head(kBob, 500'000) + std::string(500'000, 'x'));
+      answer = next.Receive(12);
+    }
+    small.Send(head(kBob, 10) + std::string(10, '1'));
+    EXPECT_THAT(small.Receive(12), StartsWith("HTTP/1.1 200"));
+  });
+}
+
+TEST_F(HttpGatewayTest, HeadsThatAreReadInTwoWaysAreRefused) {
+  Listen();
+  const auto ask = [&](std::string_view line, std::string_view headers) {
+    return Ask(fmt::format("{}\r\n{}Connection: close\r\n\r\n", line, headers));
+  };
+  constexpr std::string_view kHost = "Host: localhost\r\n";
+  EXPECT_THAT(ask("GET /.txt?1 HTTP/1.1", kHost), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("GET http://localhost/.txt?1 HTTP/1.1", kHost), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("GET HTTP://LOCALHOST/.txt?1 HTTP/1.1", kHost), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask("GET /.txt?1 HTTP/1.0", ""), StartsWith("HTTP/1.0 200 "));
+  for (const auto& [line, headers] : {
+           std::pair<std::string, std::string>{"GET /.txt?1 HTTP/1.1",
+                                               "Host: localhost\r\nHost: localhost\r\n"},
+           {"GET /.txt?1 HTTP/1.1", "Host: localhost\r\nhost: evil.example\r\n"},
+           {"GET /.txt?1 HTTP/1.1", ""},
+           {"GET /.txt?1 HTTP/1.1", "Host: localhost, evil.example\r\n"},
+           {"GET /.txt?1 HTTP/1.1", "Host: localhost/x\r\n"},
+           {"GET /.txt?1 HTTP/1.1", "Host: user@localhost\r\n"},
+           {"GET http://evil.example/.txt?1 HTTP/1.1", std::string(kHost)},
+           {"GET ftp://localhost/.txt?1 HTTP/1.1", std::string(kHost)},
+           {"GET http:///.txt?1 HTTP/1.1", std::string(kHost)},
+           {"GET .txt?1 HTTP/1.1", std::string(kHost)},
+           {"GET /.txt?1 HTTP/1.1",
+            "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: null\r\n"},
+           {"GET /.txt?1 HTTP/1.1",
+            "Host: localhost\r\nAuthorization: Basic eDp5\r\nAuthorization: Basic eDp6\r\n"},
+           {"GET /.txt?1 HTTP/1.1",
+            "Host: localhost\r\nSec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n"},
+       }) {
+    EXPECT_THAT(ask(line, headers), StartsWith("HTTP/1.1 400 ")) << line << "\n" << headers;
+  }
+  EXPECT_THAT(ask("GET http://evil.example/.txt?1 HTTP/1.1", "Host: evil.example\r\n"),
+              StartsWith("HTTP/1.1 403 "));
+  for (const char* line : {"TRACE / HTTP/1.1", "CONNECT localhost:80 HTTP/1.1", "PUT / HTTP/1.1",
+                           "OPTIONS * HTTP/1.1", "DELETE / HTTP/1.1"}) {
+    EXPECT_THAT(ask(line, kHost), AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("\r\nAllow: GET")))
+        << line;
+  }
+  EXPECT_THAT(ask("BREW / HTTP/1.1", kHost), StartsWith("HTTP/1.1 501 "));
+  EXPECT_THAT(Ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_TRUE(process_.asked.size() == 4) << process_.asked.size();
 }
 
 TEST_F(HttpGatewayTest, ASlowHeadIsClosed) {

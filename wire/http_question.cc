@@ -223,6 +223,49 @@ std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from
   return std::nullopt;
 }
 
+absl::StatusOr<HttpTarget> ParseTargetForm(std::string_view target) {
+  if (target.starts_with('/')) return HttpTarget{.host = {}, .path = target};
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!EqualsIgnoringCase(target.substr(0, scheme.size()), scheme)) continue;
+    const std::string_view rest = target.substr(scheme.size());
+    const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+    if (host.empty()) break;
+    const std::string_view path = rest.substr(host.size());
+    if (path.empty()) return HttpTarget{.host = host, .path = "/"};
+    if (path.front() != '/') break;
+    return HttpTarget{.host = host, .path = path};
+  }
+  return InvalidArgument(
+      "no HTTP request: expected a path or http://HOST/PATH, found the target {}",
+      EscapeUrl(target.substr(0, 100)));
+}
+
+absl::Status CheckHosts(std::span<const std::string_view> hosts, bool must_exist,
+                        std::string_view host_of_target) {
+  if (hosts.size() > 1) {
+    return InvalidArgument("no HTTP request: expected one Host header, found {}", hosts.size());
+  }
+  if (hosts.empty()) {
+    if (!must_exist) return absl::OkStatus();
+    return InvalidArgument("no HTTP request: expected a Host header, found none");
+  }
+  const bool is_host = std::ranges::all_of(hosts[0], [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-._~%:[]").find(c) != std::string_view::npos;
+  });
+  if (!is_host) {
+    return InvalidArgument(
+        "no HTTP request: expected a name or address in the Host header, found {}",
+        EscapeUrl(hosts[0].substr(0, 100)));
+  }
+  if (!host_of_target.empty() && !EqualsIgnoringCase(host_of_target, hosts[0])) {
+    return InvalidArgument("no HTTP request: the target has the host {}, the Host header {}",
+                           EscapeUrl(host_of_target.substr(0, 100)),
+                           EscapeUrl(hosts[0].substr(0, 100)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckOrigin(std::string_view origin) {
   constexpr std::string_view kHttp = "http://", kHttps = "https://";
   const auto wrong = [&](std::string_view why) {

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace tickstack::wire {
 
@@ -65,6 +66,21 @@ struct RequestOrigin {
 std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from_this_machine,
                                          std::string_view own_name,
                                          std::span<const std::string> allowed_origins);
+
+// The target of a request, as RFC 9112 has it.
+struct HttpTarget {
+  std::string_view host;  // That of an absolute form, `http://HOST/PATH`; empty for another one.
+  std::string_view path;  // With its query; `/` if an absolute form has none.
+};
+// kInvalidArgument unless the target is a path or an absolute form.
+absl::StatusOr<HttpTarget> ParseTargetForm(std::string_view target);
+
+// Returns OK if `hosts`, the values of all Host headers of a request, are one name or address with
+// or without a port. A request of HTTP/1.0 may have none, and one in absolute form must have the
+// host of its target. Otherwise kInvalidArgument: proxies and this server could disagree about
+// which site the request is for.
+absl::Status CheckHosts(std::span<const std::string_view> hosts, bool must_exist,
+                        std::string_view host_of_target);
 
 // kInvalidArgument unless `origin` is written as browsers send it: `https://name` or
 // `http://name:port`, in lower case, without a path and without the scheme's own port.

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.h"
-#include "wire/http_gateway.h"
+#include "wire/foreign_protocol.h"
 
 namespace tickstack::wire {
 namespace {

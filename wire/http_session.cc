@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "table/format_value.h"
@@ -30,6 +31,7 @@ namespace http = boost::beast::http;
 constexpr uint32_t kHeadBytesMax = 64 << 10;
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = size_t{64} << 20;
+constexpr const char* kFetchSiteHeader = "Sec-Fetch-Site";
 constexpr const char* kPolicyHeader = "Content-Security-Policy";
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
@@ -38,7 +40,7 @@ class HttpSession final : public HttpClientSession {
  public:
   HttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
               AcceptedHttpClient client)
-      : HttpClientSession(sessions),
+      : HttpClientSession(sessions, client.peer),
         stream_(std::move(transport)),
         peer_(std::move(client.peer)),
         local_(client.local) {
@@ -46,12 +48,12 @@ class HttpSession final : public HttpClientSession {
     asio::buffer_copy(room, asio::buffer(client.received));
     buffer_.commit(client.received.size());
   }
-  ~HttpSession() override { sessions_.unsent_bytes -= unsent_bytes_; }
-
-  void ReadFirst() {
-    sessions_.AddPending(this);
-    ReadHead();
+  ~HttpSession() override {
+    sessions_.unsent_bytes -= unsent_bytes_;
+    sessions_.bodies_bytes -= body_bytes_;
   }
+
+  void ReadFirst() { ReadHead(); }
 
   void Abort() override {
     stream_.Close();
@@ -65,6 +67,7 @@ class HttpSession final : public HttpClientSession {
  private:
   // Reads the next request, whenever it begins.
   void Read() {
+    sessions_.MakeIdle(*this);
     if (buffer_.size() > 0) return ReadHead();
     stream_.ExpiresAfter(sessions_.options.idle_timeout);
     stream_.async_read_some(buffer_.prepare(kHeadBytesMax),
@@ -82,9 +85,104 @@ class HttpSession final : public HttpClientSession {
     stream_.ExpiresAfter(sessions_.options.head_timeout);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = Self()](const beast::error_code& error, size_t) {
-                              self->sessions_.RemovePending(self.get());
-                              error ? self->OnRead(error) : self->ReadBody();
+                              error ? self->OnRead(error) : self->OnHead();
                             });
+  }
+
+  // Whatever the body is, a head that is refused needs none of it.
+  void OnHead() {
+    request_ = {};
+    request_.base() = parser_->get().base();
+    question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
+    status_page_.reset();
+    file_ = nullptr;
+    const http::verb method = request_.method();
+    if (method == http::verb::unknown) {
+      return Refuse(http::status::not_implemented, "expected GET, HEAD or POST");
+    }
+    if (method != http::verb::get && method != http::verb::head && method != http::verb::post) {
+      return Refuse(http::status::method_not_allowed, "expected GET, HEAD or POST");
+    }
+    const absl::StatusOr<HttpTarget> target = ParseTargetForm(View(request_.target()));
+    if (!target.ok()) return Refuse(http::status::bad_request, Message(target.status()));
+    std::vector<std::string_view> hosts;
+    for (const auto& field : request_) {
+      if (field.name() == http::field::host) hosts.push_back(View(field.value()));
+    }
+    for (const http::field name : {http::field::origin, http::field::referer,
+                                   http::field::authorization, http::field::content_type}) {
+      if (request_.count(name) > 1) return RefuseRepeated(View(http::to_string(name)));
+    }
+    if (request_.count(kFetchSiteHeader) > 1) return RefuseRepeated(kFetchSiteHeader);
+    const bool must_have_host = request_.version() >= 11;
+    if (const absl::Status why = CheckHosts(hosts, must_have_host, target->host); !why.ok()) {
+      return Refuse(http::status::bad_request, Message(why));
+    }
+    const std::string_view host = !target->host.empty() ? target->host
+                                  : hosts.empty()       ? std::string_view()
+                                                        : hosts[0];
+    const RequestOrigin origin{host, View(request_[http::field::origin]),
+                               View(request_[kFetchSiteHeader]),
+                               View(request_[http::field::referer])};
+    std::span<const std::string> allowed_origins;
+    if (beast::websocket::is_upgrade(request_)) {
+      allowed_origins = sessions_.options.web_socket_origins;
+    }
+    if (const auto why = RefusalReason(origin, local_, sessions_.own_name, allowed_origins)) {
+      return Refuse(http::status::forbidden, *why);
+    }
+    target_ = target->path;
+    HasLargeBody() ? LogInForBody() : ReadBody();
+  }
+
+  void RefuseRepeated(std::string_view name) {
+    Refuse(http::status::bad_request,
+           fmt::format("no HTTP request: expected one {} header, found several", name));
+  }
+
+  size_t DeclaredBytes() const {
+    const auto length = parser_->content_length();
+    return parser_->chunked() || !length ? sessions_.options.max_request_bytes
+                                         : static_cast<size_t>(*length);
+  }
+  bool HasLargeBody() const {
+    return (parser_->chunked() || parser_->content_length()) &&
+           DeclaredBytes() > sessions_.options.small_request_bytes;
+  }
+
+  // A stranger cannot make this process keep a large body.
+  void LogInForBody() {
+    stream_.ExpiresNever();  // The process bounds the time of a login.
+    Credentials credentials = CredentialsOf(request_);
+    if (IsLoggedInAs(credentials)) return ReadLargeBody();
+    DisconnectFromProcess();
+    may_read_metrics_ = false;
+    inside_as_ = FormatCredentials(credentials);
+    sessions_.Open(credentials, peer_, this,
+                   [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
+                     if (!opened.ok()) {
+                       self->request_.keep_alive(false);  // Its body is not read.
+                       return self->OnAnswer(opened.status());
+                     }
+                     self->inside_ = *std::move(opened);
+                     self->ReadLargeBody();
+                   });
+  }
+
+  void ReadLargeBody() {
+    const size_t bytes = DeclaredBytes();
+    if (sessions_.bodies_bytes + bytes > sessions_.options.max_bodies_bytes) {
+      return Refuse(http::status::service_unavailable,
+                    "too many large requests are being received; try again");
+    }
+    body_bytes_ = bytes;
+    sessions_.bodies_bytes += bytes;
+    sessions_.MakeWait(*this);
+    ReadBody();
+  }
+
+  bool IsLoggedInAs(const Credentials& credentials) const {
+    return inside_ != nullptr && inside_as_ == FormatCredentials(credentials);
   }
 
   void ReadBody() {
@@ -99,6 +197,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void OnRead(const beast::error_code& error) {
+    sessions_.bodies_bytes -= std::exchange(body_bytes_, 0);
     if (error == http::error::end_of_stream || error == asio::error::operation_aborted) {
       return;  // Dropping the last reference closes the stream.
     }
@@ -119,32 +218,20 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Handle() {
-    const RequestOrigin origin{
-        View(request_[http::field::host]), View(request_[http::field::origin]),
-        View(request_["Sec-Fetch-Site"]), View(request_[http::field::referer])};
-    const bool is_web_socket = beast::websocket::is_upgrade(request_);
-    std::span<const std::string> allowed_origins;
-    if (is_web_socket) allowed_origins = sessions_.options.web_socket_origins;
-    if (const auto why = RefusalReason(origin, local_, sessions_.own_name, allowed_origins)) {
-      return Refuse(http::status::forbidden, *why);
-    }
-    if (is_web_socket) {
+    if (beast::websocket::is_upgrade(request_)) {
       stream_.ExpiresNever();
       return RunWebSocketSession(sessions_, std::move(stream_), std::move(request_), peer_);
     }
     const http::verb method = request_.method();
-    if (method != http::verb::get && method != http::verb::head && method != http::verb::post) {
-      return Refuse(http::status::method_not_allowed, "expected GET, HEAD or POST");
-    }
-    status_page_ = sessions_.status.has_pages() ? StatusPageAt(View(request_.target()))
-                                                : std::optional<StatusPage>();
+    status_page_ =
+        sessions_.status.has_pages() ? StatusPageAt(target_) : std::optional<StatusPage>();
     if (status_page_ == StatusPage::kEvent) return BeginEvents();
     if (status_page_) return AnswerStatusPage();
-    file_ = FindPageFile(sessions_.status.files(), View(request_.target()));
+    file_ = FindPageFile(sessions_.status.files(), target_);
     // A form posts its question to `/`.
     if (file_ != nullptr && file_->path == "/" && method == http::verb::post) file_ = nullptr;
     if (file_ != nullptr) return AnswerFile();
-    std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
+    std::optional<HttpQuestion> question = ParseTarget(target_);
     if (!question) {
       return Refuse(
           http::status::not_found,
@@ -166,8 +253,15 @@ class HttpSession final : public HttpClientSession {
   void AnswerStatusPage() {
     if (!IsRead()) return;
     if (*status_page_ == StatusPage::kMetrics) return Ask();
+    const bool is_public = *status_page_ != StatusPage::kReady || !sessions_.options.checks_logins;
+    if (!is_public && request_.count(http::field::authorization) > 0) return Ask();
+    AskForPublicStatus();
+  }
+
+  void AskForPublicStatus() {
     stream_.ExpiresNever();  // StatusDesk bounds the time.
-    AskForStatus();
+    use_ = Use::kAsks;
+    AskForStatus(/*is_public=*/true);
   }
 
   void BeginEvents() {
@@ -191,9 +285,11 @@ class HttpSession final : public HttpClientSession {
     return false;
   }
 
-  void AskForStatus() {
-    sessions_.status.Ask(*status_page_, [self = Self()](StatusReply reply) {
+  void AskForStatus(bool is_public) {
+    sessions_.status.Ask(*status_page_, [self = Self(), is_public](StatusReply reply) {
       if (!self->EndAsking()) return;
+      const bool hides = is_public && self->sessions_.options.checks_logins;
+      if (hides && !reply.public_text.empty()) reply.text = std::move(reply.public_text);
       self->Respond(reply.ok ? http::status::ok : http::status::service_unavailable,
                     std::move(reply.text));
     });
@@ -203,7 +299,7 @@ class HttpSession final : public HttpClientSession {
     stream_.ExpiresNever();  // The process itself bounds the time of a query.
     WatchForClose();
     Credentials credentials = CredentialsOf(request_);
-    if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
+    if (IsLoggedInAs(credentials)) return Call();
     DisconnectFromProcess();
     may_read_metrics_ = false;
     inside_as_ = FormatCredentials(credentials);
@@ -216,6 +312,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Call() {
+    if (const absl::Status may = sessions_.MakeBusy(*this); !may.ok()) return OnAnswer(may);
     if (status_page_) return AskForMetrics();
     if (file_ != nullptr) {
       if (EndAsking()) Respond(http::status::ok, std::string(file_->text));
@@ -230,11 +327,11 @@ class HttpSession final : public HttpClientSession {
   // The rights of a connection do not change, so the server is asked once. A process whose loop
   // hangs later is reported by StatusDesk.
   void AskForMetrics() {
-    if (may_read_metrics_) return AskForStatus();
+    if (may_read_metrics_) return AskForStatus(/*is_public=*/false);
     inside_->Call(Value::Symbol(kMetricsQuestion), [self = Self()](absl::StatusOr<Value> may) {
       if (!may.ok()) return self->OnAnswer(std::move(may));
       self->may_read_metrics_ = true;
-      self->AskForStatus();
+      self->AskForStatus(/*is_public=*/false);
     });
   }
 
@@ -258,6 +355,8 @@ class HttpSession final : public HttpClientSession {
   }
 
   void OnAnswer(absl::StatusOr<Value> answer) {
+    // Whether a process is ready may be known to those who may not read why.
+    if (status_page_ == StatusPage::kReady) return AskForPublicStatus();
     if (!EndAsking()) return;
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
@@ -403,6 +502,7 @@ class HttpSession final : public HttpClientSession {
 
   void OnSentAll(const beast::error_code& error) {
     sessions_.unsent_bytes -= std::exchange(unsent_bytes_, 0);
+    sessions_.MakeWait(*this);
     const bool ends = response_.need_eof() || !response_.keep_alive();
     response_ = {};
     if (error) return;
@@ -430,6 +530,8 @@ class HttpSession final : public HttpClientSession {
   HttpResponse response_;
   const std::string peer_;
   const bool local_;
+  std::string target_;     // The path and query of the request.
+  size_t body_bytes_ = 0;  // Its part of HttpSessions::bodies_bytes.
   HttpQuestion question_;
   // The request asks for this page or file, not a question.
   std::optional<StatusPage> status_page_;

@@ -2,12 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/error.hpp>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
+#include "base/logging.h"
 #include "base/status.h"
+#include "base/string_map.h"
+#include "wire/connection_counts.h"
 #include "wire/http_question.h"
 #include "wire/socket_network.h"
 
@@ -17,14 +22,17 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using namespace std::chrono_literals;
 
-HttpClientSession::HttpClientSession(HttpSessions& sessions) : sessions_(sessions) {
+HttpClientSession::HttpClientSession(HttpSessions& sessions, const std::string& peer)
+    : sessions_(sessions), address_(AddressInPeer(peer)) {
   sessions_.live_.insert(this);
+  sessions_.MakeWait(*this);
+  ++ConnectionCounts::OfProcess().http_sessions;
 }
 
 HttpClientSession::~HttpClientSession() {
   DisconnectFromProcess();
   sessions_.live_.erase(this);
-  sessions_.RemovePending(this);
+  --ConnectionCounts::OfProcess().http_sessions;
 }
 
 void HttpClientSession::DisconnectFromProcess() {
@@ -38,7 +46,10 @@ HttpSessions::HttpSessions(const HttpOptions& http_options, HttpGateway::Connect
 }
 
 void HttpSessions::Open(const Credentials& credentials, const std::string& peer,
-                        ConnectionHandler* handler, Opened opened) {
+                        HttpClientSession* session, Opened opened) {
+  session->use_ = HttpClientSession::Use::kAsks;
+  session->login_.reset();
+  session->user_ = credentials.user;
   if (closing_) return opened(Unavailable("no connection to the process: it is closing"));
   auto ends = MakeSocketPair();
   if (!ends.ok()) return opened(Annotate(ends.status(), "no connection to the process"));
@@ -48,27 +59,113 @@ void HttpSessions::Open(const Credentials& credentials, const std::string& peer,
   std::erase_if(handshakes_, [](const auto& old) { return old.expired(); });
   handshakes_.push_back(transport);
   LogIn(transport, credentials,
-        [this, transport, peer, handler, opened](const Transport::ErrorCode& refused,
-                                                 uint8_t capability) {
+        [this, transport, peer, session, opened](const Transport::ErrorCode& refused, uint8_t byte,
+                                                 const std::string& reason) {
           if (closing_) return opened(Unavailable("the process is closing"));
           if (refused == asio::error::broken_pipe) {
             return opened(Unavailable("send: {}", refused.message()));
           }
+          if (!reason.empty()) return opened(Unavailable("{}", reason));
           if (refused) return opened(absl::PermissionDeniedError("access"));
+          const InsideLogin login = InsideLogin::FromByte(byte);
+          session->login_ = login;
           ConnectionOptions bounds;
           bounds.max_message_bytes = options.max_answer_bytes;
           std::shared_ptr<Connection> connection =
-              Connection::Adopt(transport, peer, capability, true, bounds, handler);
+              Connection::Adopt(transport, peer, login.capability, true, bounds, session);
           connection->Start();
           opened(std::move(connection));
         });
 }
 
-bool HttpSessions::AbortOldestPending() {
-  if (pending_.empty()) return false;
-  const std::shared_ptr<HttpClientSession> oldest = pending_.front()->shared_from_this();
-  RemovePending(oldest.get());
-  oldest->Abort();
+size_t HttpSessions::count() const {
+  return static_cast<size_t>(std::ranges::count_if(live_, [](const HttpClientSession* session) {
+    return session->use_ != HttpClientSession::Use::kEnded;
+  }));
+}
+
+absl::Status HttpSessions::MakeBusy(HttpClientSession& session) {
+  using enum HttpClientSession::Use;
+  const bool is_bound = session.login_ && session.login_->place <= PlaceClass::kUser;
+  if (is_bound) {
+    size_t of_all = 0, of_user = 0, of_address = 0;
+    for (const HttpClientSession* other : live_) {
+      if (other == &session || other->use_ != kBusy || !other->login_) continue;
+      if (other->login_->place > PlaceClass::kUser) continue;
+      ++of_all;
+      of_user += other->user_ == session.user_ ? 1 : 0;
+      of_address += other->address_ == session.address_ ? 1 : 0;
+    }
+    const size_t all = options.max_sessions, quarter = all / 4;
+    std::string reason;
+    if (of_all >= all - quarter) {
+      reason = fmt::format("users keep {} HTTP sessions busy", of_all);
+    } else if (session.login_->place == PlaceClass::kUser &&
+               of_user >= std::max<size_t>(1, quarter)) {
+      reason = fmt::format("{} keeps {} HTTP sessions busy", session.user_, of_user);
+    } else if (!IsThisMachine(session.address_) && of_address >= std::max<size_t>(1, all / 2)) {
+      reason = fmt::format("{} keeps {} HTTP sessions busy", session.address_, of_address);
+    }
+    if (!reason.empty()) {
+      LogRefused(session, reason);
+      return Unavailable("{}, which is the bound: try again", reason);
+    }
+  }
+  session.use_ = kBusy;
+  return absl::OkStatus();
+}
+
+void HttpSessions::MakeIdle(HttpClientSession& session) {
+  constexpr size_t kKeptOfUser = 8, kKept = 64;
+  MakeWait(session);
+  size_t kept = 0, of_user = 0;
+  for (const HttpClientSession* other : live_) {
+    if (other->use_ != HttpClientSession::Use::kWaits || other->inside_ == nullptr) continue;
+    ++kept;
+    of_user += other->user_ == session.user_ ? 1 : 0;
+  }
+  if (kept > kKept || of_user > kKeptOfUser) session.DisconnectFromProcess();
+}
+
+void HttpSessions::LogRefused(const HttpClientSession& session, std::string_view reason) {
+  ConnectionCounts::OfProcess().CountRefused(RefusedFor::kHttpSessions);
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("http session refused host={} user={} reason=\"{}\" withheld={}", session.address_,
+            session.user_, reason, *withheld);
+  }
+}
+
+// Those that wait for the client first, because only their client notices; strangers before users.
+int HttpSessions::RankToEnd(const HttpClientSession& session) {
+  using enum HttpClientSession::Use;
+  if (session.use_ == kWaits) return session.login_ ? 1 : 0;
+  return session.use_ == kAsks && !session.login_ ? 2 : 3;
+}
+
+bool HttpSessions::MakePlace() {
+  if (count() < options.max_sessions) return true;
+  constexpr int kStays = 3;
+  std::array<StringMap<size_t>, kStays> of_addresses;
+  for (const HttpClientSession* session : live_) {
+    const int rank = RankToEnd(*session);
+    if (rank < kStays) ++of_addresses[static_cast<size_t>(rank)][session->address_];
+  }
+  HttpClientSession* chosen = nullptr;
+  std::tuple<int, size_t, uint64_t> best;
+  for (HttpClientSession* session : live_) {
+    const int rank = RankToEnd(*session);
+    if (rank == kStays) continue;
+    const size_t of_address = of_addresses[static_cast<size_t>(rank)][session->address_];
+    const std::tuple<int, size_t, uint64_t> key{rank, SIZE_MAX - of_address, session->waits_since_};
+    if (chosen != nullptr && key >= best) continue;
+    chosen = session;
+    best = key;
+  }
+  if (chosen == nullptr) return false;
+  const std::shared_ptr<HttpClientSession> keep = chosen->shared_from_this();
+  chosen->use_ = HttpClientSession::Use::kEnded;
+  chosen->Abort();
   return true;
 }
 

@@ -1,6 +1,15 @@
 #pragma once
 
 // The state that a gateway's sessions share: options, live sessions, and access to the process.
+//
+// Sessions have at most max_sessions places, N. A session that waits for its client, between two
+// requests or inside of one, can be ended at any time, so a new session replaces one of these:
+// first one without a login, then one of a user; of the address that has most of them; the oldest.
+// If all places are busy, with requests of users, WebSockets and listeners to events, a session
+// whose login or status page is under way is replaced. So users are refused, with status 503, if
+// they would keep more than 3 N / 4 places busy, one name more than N / 4, or one address of
+// another machine more than N / 2. These bounds do not apply to administrators and the stack.
+//
 // Threads: the gateway's.
 
 #include <boost/beast/http/message.hpp>
@@ -8,7 +17,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -32,7 +43,7 @@ class HttpSessions;
 class HttpClientSession : public ConnectionHandler,
                           public std::enable_shared_from_this<HttpClientSession> {
  public:
-  explicit HttpClientSession(HttpSessions& sessions);
+  HttpClientSession(HttpSessions& sessions, const std::string& peer);
   ~HttpClientSession() override;
   HttpClientSession(const HttpClientSession&) = delete;
   HttpClientSession& operator=(const HttpClientSession&) = delete;
@@ -41,11 +52,25 @@ class HttpClientSession : public ConnectionHandler,
   virtual void Abort() = 0;
 
  protected:
+  friend class HttpSessions;
+  // What a session does with its place.
+  enum class Use : uint8_t {
+    kWaits,  // For its client.
+    kAsks,   // For the verdict about its login, or for a status page, which needs none.
+    kBusy,   // Answers a request of a client that has logged in, or serves it without an end.
+    kEnded,  // Was aborted.
+  };
+
   // Disconnects from the process, which then drops what it evaluates for this client.
   void DisconnectFromProcess();
 
   HttpSessions& sessions_;
   std::shared_ptr<Connection> inside_;  // nullptr: not connected to the process.
+  Use use_ = Use::kWaits;
+  std::string address_;               // The client's; what AddressInPeer returns.
+  std::optional<InsideLogin> login_;  // nullopt: it has not logged in.
+  std::string user_;
+  uint64_t waits_since_ = 0;  // Number of the event since which it waits.
 };
 
 class HttpSessions {
@@ -55,10 +80,23 @@ class HttpSessions {
   HttpSessions(const HttpOptions& http_options, HttpGateway::ConnectInside connect);
 
   // Connects to the process with these credentials. The callback gets the connection, which has
-  // started reading; kPermissionDenied; or kUnavailable. `handler` must outlive the connection, or
-  // detach it.
-  void Open(const Credentials& credentials, const std::string& peer, ConnectionHandler* handler,
+  // started reading; kPermissionDenied; or kUnavailable. The session, which handles the connection,
+  // must outlive it, or detach it.
+  void Open(const Credentials& credentials, const std::string& peer, HttpClientSession* session,
             Opened opened);
+
+  // Marks a session as busy for a client that has logged in. kUnavailable if it may not be.
+  absl::Status MakeBusy(HttpClientSession& session);
+  // Marks a session as one that waits for its client.
+  void MakeWait(HttpClientSession& session) {
+    session.use_ = HttpClientSession::Use::kWaits;
+    session.waits_since_ = ++events_seen_;
+  }
+  // Likewise, between two requests. Its connection to the process may end, because each of these
+  // takes a place of its user there. A next request makes a new one.
+  void MakeIdle(HttpClientSession& session);
+  // True if there is a place for one more session, perhaps because another one was ended.
+  bool MakePlace();
 
   // Returns the time that a client has to read `bytes`: idle_timeout plus 1 s for every 100 kB.
   std::chrono::milliseconds TimeToTake(size_t bytes) const {
@@ -76,12 +114,7 @@ class HttpSessions {
   void Close();
   void Run();
 
-  size_t count() const { return live_.size(); }
-
-  // Clients that have not sent the whole head of their first request, oldest first.
-  void AddPending(HttpClientSession* session) { pending_.push_back(session); }
-  void RemovePending(HttpClientSession* session) { std::erase(pending_, session); }
-  bool AbortOldestPending();  // False if there is none.
+  size_t count() const;  // Without sessions that were aborted.
 
   EventLoop loop;
   const HttpOptions options;
@@ -89,12 +122,15 @@ class HttpSessions {
   EventHub events{loop, status};
   std::string own_name;     // This machine's name.
   size_t unsent_bytes = 0;  // Unread bytes of answers, over all sessions.
+  size_t bodies_bytes = 0;  // Bytes of large bodies that are being received, as declared.
 
  private:
   friend class HttpClientSession;
+  static int RankToEnd(const HttpClientSession& session);
+  static void LogRefused(const HttpClientSession& session, std::string_view reason);
   const HttpGateway::ConnectInside connect_;
   std::unordered_set<HttpClientSession*> live_;
-  std::vector<HttpClientSession*> pending_;
+  uint64_t events_seen_ = 0;
   std::vector<std::weak_ptr<Transport>> handshakes_;  // Streams of logins that are under way.
   bool closing_ = false;
 };

@@ -60,6 +60,7 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
   TS_RETURN_IF_ERROR(CheckReach(listener));
   ServerOptions options = server_options;
   options.authenticator = listener.authenticator;
+  options.max_connections = listener.max_connections;
   options.http = options.http && AnswersHttp(listener);
   options.http_options.web_socket_origins = listener.http_origins;
   options.http_options.status_loop = &loop;

@@ -32,6 +32,7 @@ struct ListenerOptions {
   // TLS on the port; not on Unix sockets.
   TlsUse tls = TlsUse::kOff;
   TlsServerOptions tls_files = {};
+  size_t max_connections = 1024;  // See ServerOptions.
   // Decides who may log in; nullptr: everyone.
   std::shared_ptr<Authenticator> authenticator = nullptr;
   // True: listens beyond loopback although everyone may log in.

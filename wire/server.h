@@ -23,16 +23,28 @@ class ServerHandler : public ConnectionHandler {
   virtual void OnOpened(Connection&) {}
 };
 
+// Users who may send messages of more than ServerOptions::small_message_bytes.
+enum class LargeMessages : uint8_t { kPublishers, kQueriers, kAdministrators };
+
 struct ServerOptions {
   ConnectionOptions connection;
-  size_t max_connections = 1024;  // Limit on clients that have logged in.
+  // Limit on clients that have logged in; places.h says which bounds are below it, and which places
+  // are kept beside it.
+  size_t max_connections = 1024;
+  // Limit of a message of users without the right of `large_messages`. Administrators, the stack's
+  // processes, and clients of a server without an authenticator have the limit of `connection`.
+  size_t small_message_bytes = size_t{1} << 20;
+  LargeMessages large_messages = LargeMessages::kPublishers;
+  // Limit of the memory of all unfinished messages (unfinished_messages.h); 0: twice the largest
+  // message, at least 256 MiB.
+  size_t max_unfinished_bytes = 0;
   // Time from accepting a client until its credentials have arrived, however many reads that takes.
   std::chrono::milliseconds handshake_timeout{3'000};
   // Time that the authenticator has for its verdict.
-  std::chrono::milliseconds verdict_timeout{10'000};
+  std::chrono::milliseconds verdict_timeout{30'000};
   // Limit on clients whose login is incomplete. They do not count against max_connections. When
-  // there is one more, the oldest of them is disconnected, so that silent clients cannot keep
-  // others out.
+  // there is one more, one of the address that has most of them is disconnected, so that silent
+  // clients cannot keep others out: its oldest one that has not sent its login, or else its oldest.
   size_t max_pending_logins = 256;
   // Decides who may log in; nullptr: everyone. A login is incomplete until it has decided.
   std::shared_ptr<Authenticator> authenticator;
@@ -41,7 +53,8 @@ struct ServerOptions {
   HttpOptions http_options;
 };
 
-// Listens, does the kdb+ handshake, and delivers the messages of its connections. Threads:
+// Listens, does the kdb+ handshake, and delivers the messages of its connections. Clients of other
+// protocols get a line that their user can read (foreign_protocol.h). Threads:
 // everything runs on the loop's thread, except HTTP, which has a thread of its own.
 class Server {
  public:

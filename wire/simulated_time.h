@@ -19,6 +19,8 @@ class SimulatedTime final : public TimeSource {
   explicit SimulatedTime(int64_t now_ns) : clock_(now_ns) {}
 
   const Clock& clock() const override { return clock_; }
+  // Somebody sets the wall clock ahead by `ns`, or back. Alarms do not follow it.
+  void SetClock(int64_t ns) { clock_.Set(clock_.NowNs() + ns); }
   std::unique_ptr<Alarm> MakeAlarm(std::function<void()> function) override;
 
   // Runs the loop's ready handlers one by one. When there are none, moves the clock to the next

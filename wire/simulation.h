@@ -24,6 +24,8 @@ class Simulation {
   explicit Simulation(int64_t now_ns) : time_(now_ns), loop_(time_, network_) {}
 
   EventLoop& loop() { return loop_; }
+  // Somebody sets the wall clock ahead by `ns`, or back.
+  void SetClock(int64_t ns) { time_.SetClock(ns); }
   // Runs until `done()` holds or `at_most` of simulated time has passed; true if `done()` holds.
   bool RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
     return time_.RunUntil(loop_, done, at_most);

@@ -4,7 +4,8 @@
 //
 //   GET /metrics   statistics in Prometheus' text format
 //   GET /healthz   200 if the process's event loops respond, else 503
-//   GET /readyz    200 if the process is ready, else 503 and a line for each reason
+//   GET /readyz    200 if the process is ready, else 503 and a line for each reason; without the
+//                  right to read metrics, the number of reasons, since they name tables
 //   GET /events    statistics as JSON, about once a second (event_hub.h)
 //
 //   HTTP's thread   Ask ------.                         .--> render the page, respond
@@ -51,6 +52,7 @@ inline constexpr std::string_view kMetricsQuestion = "/metrics";
 struct StatusReply {
   bool ok = true;  // False: the response has status 503, not 200.
   std::string text;
+  std::string public_text = {};  // For clients that may not read `text`; empty: all may.
 };
 
 // Implemented by a process: provides its statistics for the pages.

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "base/logging.h"
@@ -25,9 +28,73 @@ std::string Reason() {
   return reason == nullptr ? "unknown error" : reason;
 }
 
-absl::Status FileError(const std::string& path, std::string_view expected) {
-  return InvalidArgument("{}: expected {}: {}", path, expected, Reason());
+// What a PEM file has, and what to do if that is not what is expected.
+struct PemContent {
+  std::string found;
+  bool has_certificate = false;
+  bool has_key = false;
+  bool is_encrypted = false;  // The key needs a password.
+};
+
+PemContent Unreadable(int error_number) {
+  PemContent content;
+  content.found = fmt::format("it cannot be read by this user: {}",
+                              std::generic_category().message(error_number));
+  return content;
 }
+
+PemContent ContentOf(const std::string& path) {
+  constexpr size_t kBytesMax = size_t{1} << 20;
+  constexpr std::string_view kBegin = "-----BEGIN ";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Unreadable(errno);
+  std::string text(kBytesMax, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return Unreadable(errno);
+  text.resize(static_cast<size_t>(file.gcount()));
+  PemContent content;
+  content.found = "it is empty";
+  if (text.empty()) return content;
+  for (size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
+    const std::string_view label = std::string_view(text).substr(at + kBegin.size(), 40);
+    if (label.starts_with("CERTIFICATE-----") || label.starts_with("TRUSTED CERTIFICATE-----")) {
+      content.has_certificate = true;
+    }
+    if (label.find("PRIVATE KEY-----") != std::string_view::npos) content.has_key = true;
+    if (label.starts_with("ENCRYPTED ")) content.is_encrypted = true;
+  }
+  if (content.has_key && text.find("Proc-Type: 4,ENCRYPTED") != std::string::npos) {
+    content.is_encrypted = true;
+  }
+  content.found = content.has_key && content.has_certificate ? "it has a certificate and a key"
+                  : content.has_certificate                  ? "it has a certificate"
+                  : content.has_key                          ? "it has a private key"
+                  : text[0] == '\x30' ? "it is DER: convert it with `openssl x509 -inform DER` or "
+                                        "`openssl pkey -inform DER`"
+                                      : "it is no PEM";
+  return content;
+}
+
+absl::Status FileError(const std::string& path, std::string_view expected) {
+  return InvalidArgument("{}: expected {}: {} ({})", path, expected, ContentOf(path).found,
+                         Reason());
+}
+
+absl::Status KeyError(const std::string& path) {
+  const PemContent content = ContentOf(path);
+  if (content.is_encrypted) {
+    ERR_clear_error();
+    return InvalidArgument(
+        "{0}: expected the private key of the certificate, in PEM, without a password: this one "
+        "has "
+        "a password, remove it with `openssl pkey -in {0} -out NEW`",
+        path);
+  }
+  return FileError(path, "the private key of the certificate, in PEM");
+}
+
+// OpenSSL would ask for a password on the terminal.
+int NoPassword(char*, int, int, void*) { return 0; }
 
 absl::StatusOr<Context> NewContext(const SSL_METHOD* method) {
   ERR_clear_error();
@@ -38,6 +105,7 @@ absl::StatusOr<Context> NewContext(const SSL_METHOD* method) {
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                       SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_default_passwd_cb(context.get(), NoPassword);
   return context;
 }
 
@@ -47,10 +115,16 @@ absl::Status UseCertificate(SSL_CTX* context, const std::string& certificate,
     return FileError(certificate, "a certificate in PEM");
   }
   if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return FileError(key, "the private key of the certificate, in PEM");
+    const unsigned long error = ERR_peek_last_error();
+    if (ERR_GET_REASON(error) != X509_R_KEY_VALUES_MISMATCH) return KeyError(key);
   }
   if (SSL_CTX_check_private_key(context) != 1) {
-    return FileError(key, fmt::format("the private key of {}", certificate));
+    ERR_clear_error();
+    return InvalidArgument(
+        "{0}: expected the private key of {1}, found another key: `openssl pkey -in {0} -pubout` "
+        "and "
+        "`openssl x509 -in {1} -noout -pubkey` print the same for a pair",
+        key, certificate);
   }
   return absl::OkStatus();
 }

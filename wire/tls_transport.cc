@@ -36,6 +36,7 @@ class TlsCategory final : public boost::system::error_category {
  public:
   static constexpr int kReasons = 10'000;
   static constexpr int kPlain = kReasons - 1;
+  static constexpr int kPlainServer = kReasons - 2;
   static const TlsCategory& Instance() {
     static const TlsCategory category;
     return category;
@@ -43,6 +44,10 @@ class TlsCategory final : public boost::system::error_category {
   const char* name() const noexcept override { return "tls"; }
   std::string message(int value) const override {
     if (value == kPlain) return "the client does not use TLS, which is required";
+    if (value == kPlainServer) {
+      return "the server does not use TLS on this port: connect without it, or set listen in its "
+             "[tls]";
+    }
     if (value == kReasons) return "the session ended unexpectedly";
     const char* const text =
         value < kReasons ? X509_verify_cert_error_string(value)
@@ -59,7 +64,11 @@ ErrorCode ErrorOf(SSL* ssl) {
   const unsigned long error = ERR_peek_last_error();
   ERR_clear_error();
   if (verified != X509_V_OK) return {static_cast<int>(verified), TlsCategory::Instance()};
-  return {TlsCategory::kReasons + ERR_GET_REASON(error), TlsCategory::Instance()};
+  const int reason = ERR_GET_REASON(error);
+  if (SSL_is_server(ssl) == 0 && reason == SSL_R_WRONG_VERSION_NUMBER) {  // It sent other bytes.
+    return {TlsCategory::kPlainServer, TlsCategory::Instance()};
+  }
+  return {TlsCategory::kReasons + reason, TlsCategory::Instance()};
 }
 
 // Gives a new session its buffers in memory.
@@ -96,6 +105,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void WaitWritable(Transport::Waited done);
   void WaitReadable(Transport::Waited done);
   bool HasUnread() const;
+  bool LacksRequiredTls() const { return use_ == TlsUse::kRequired && mode_ != Mode::kTls; }
   void ShutdownSend();
   void Close();
   void Cancel();
@@ -255,8 +265,8 @@ void Stream::ReadInner() {
 void Stream::TakeReceived(std::span<const std::byte> bytes) {
   if (mode_ == Mode::kUnknown) {
     mode_ = bytes.front() == kHandshakeRecord ? Mode::kTls : Mode::kPlain;
-    if (mode_ == Mode::kPlain && use_ == TlsUse::kRequired) {
-      return Fail({TlsCategory::kPlain, TlsCategory::Instance()});
+    if (LacksRequiredTls()) {
+      LogRefusal(inner_->peer().text, TlsCategory::Instance().message(TlsCategory::kPlain));
     }
   }
   if (mode_ == Mode::kPlain) {
@@ -273,7 +283,7 @@ void Stream::Fail(const ErrorCode& error) {
   if (error != asio::error::operation_aborted) {
     failed_ = error;
     // A client that ends before it sent anything may still read.
-    if (mode_ == Mode::kUnknown && use_ == TlsUse::kOptional) mode_ = Mode::kPlain;
+    if (mode_ == Mode::kUnknown) mode_ = Mode::kPlain;
   }
   if (is_server_ && !IsReady() && error.category() == TlsCategory::Instance()) {
     LogRefusal(inner_->peer().text, error.message());
@@ -301,6 +311,8 @@ bool Stream::HasUnread() const { return !ahead_.empty() || HasDecrypted() || inn
 
 size_t Stream::Write(std::span<const std::span<const std::byte>> pieces, ErrorCode& error) {
   error = {};
+  // A client of TLS begins. One that waits for the server does not use it.
+  if (mode_ == Mode::kUnknown) mode_ = Mode::kPlain;
   if (mode_ == Mode::kPlain) return inner_->TryWrite(pieces, error);
   if (!IsReady() || !Flush() || write_failed_) {
     error = write_failed_ ? write_failed_ : ErrorCode(asio::error::would_block);
@@ -487,6 +499,7 @@ class TlsTransport final : public Transport {
   }
   void ShutdownSend() override { stream_->ShutdownSend(); }
   void Close() override { stream_->Close(); }
+  bool LacksRequiredTls() const override { return stream_->LacksRequiredTls(); }
   bool is_open() const override { return stream_ != nullptr && stream_->inner().is_open(); }
   PeerName peer() const override { return stream_->inner().peer(); }
   EventLoop& loop() override { return stream_->inner().loop(); }

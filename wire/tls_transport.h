@@ -27,7 +27,7 @@ namespace tickstack::wire {
 enum class TlsUse : uint8_t {
   kOff,
   kOptional,  // Clients choose.
-  kRequired,  // Clients that do not begin a TLS session are disconnected.
+  kRequired,  // Transport::LacksRequiredTls of other clients is true; the server refuses them.
 };
 
 // Returns a listener whose clients may or must use TLS. `use` must not be kOff. Its Detach returns

@@ -5,8 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -16,9 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/owned_fd.h"
 #include "base/status.h"
 #include "wire/client.h"
 #include "wire/listener_options.h"
+#include "wire/socket_address.h"
 #include "wire/tls_for_test.h"
 
 namespace tickstack::wire {
@@ -65,6 +69,21 @@ class TlsTest : public testing::Test {
   std::string ErrorOf(const TlsClientOptions& options,
                       const std::string& host = "127.0.0.1") const {
     return std::string(Message(AskOverTls(options, Value::String("x"), host).status()));
+  }
+
+  // Returns what a client that sends `sent` without TLS receives.
+  std::string PlainAnswer(std::string_view sent) const {
+    const SocketAddress to = *ToSocketAddress({"127.0.0.1", port_, ""});
+    const OwnedFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(socket.get(), to.get(), to.size()), 0);
+    EXPECT_EQ(::send(socket.get(), sent.data(), sent.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(sent.size()));
+    std::string received;
+    char block[4096];
+    for (ssize_t got = 0; (got = ::recv(socket.get(), block, sizeof block, 0)) > 0;) {
+      received.append(block, static_cast<size_t>(got));
+    }
+    return received;
   }
 
   const TestCertificates certificates_;
@@ -149,9 +168,33 @@ TEST_F(TlsTest, ACancelledReadDoesNotMakeAClientPlain) {
   EXPECT_EQ(reads[1], std::pair(std::string("tls"), size_t{0}));
 }
 
-TEST_F(TlsTest, ClosesPlainClientsIfTlsIsRequired) {
+TEST_F(TlsTest, RefusesPlainClientsIfTlsIsRequired) {
   Serve(certificates_.Issue("server", "IP:127.0.0.1"));
-  EXPECT_FALSE(Ask({"127.0.0.1", port_, ""}, Value::String("x"), 10s).ok());
+  const absl::Status refused = Ask({"127.0.0.1", port_, ""}, Value::String("x"), 10s).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(Message(refused)), HasSubstr("handshake refused: the port requires TLS"));
+  for (const auto& [sent, received] :
+       {std::pair<std::string, std::string>{"GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400 "},
+        {"PING\r\n", "handshake refused: the port requires TLS\n"},
+        {std::string("\0\0\0\x13\0\3\0\0user\0bob\0\0\0", 19), "E"}}) {
+    EXPECT_THAT(PlainAnswer(sent), testing::StartsWith(received));
+    EXPECT_THAT(PlainAnswer(sent), HasSubstr("the port requires TLS"));
+  }
+}
+
+TEST_F(TlsTest, AServerWithoutTlsIsNamed) {
+  const std::unique_ptr<Server> plain = *Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, &echo_);
+  port_ = plain->port();
+  std::atomic<bool> done = false;
+  std::string error;
+  std::thread asks([&] {
+    error = ErrorOf(trusting_);
+    done = true;
+    loop_.Post([] {});
+  });
+  EXPECT_TRUE(loop_.RunUntil([&] { return done.load(); }, 60s));
+  asks.join();
+  EXPECT_THAT(error, HasSubstr("the server does not use TLS on this port"));
 }
 
 TEST_F(TlsTest, DemandsCertificatesOfClients) {
@@ -190,7 +233,24 @@ TEST_F(TlsTest, NamesTheFileThatIsWrong) {
   EXPECT_THAT(error({"/no/file", files.key, ""}), HasSubstr("/no/file: expected a certificate"));
   EXPECT_THAT(error({files.certificate, files.certificate, ""}),
               HasSubstr(files.certificate + ": expected the private key"));
-  EXPECT_THAT(error({files.certificate, other.key, ""}), HasSubstr(other.key));
+  EXPECT_THAT(error({files.certificate, files.certificate, ""}), HasSubstr("it has a certificate"));
+  EXPECT_THAT(error({files.key, files.key, ""}), HasSubstr("it has a private key"));
+  EXPECT_THAT(error({"/no/file", files.key, ""}), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error({files.certificate, other.key, ""}),
+              HasSubstr(other.key + ": expected the private key of " + files.certificate +
+                        ", found another key: `openssl pkey"));
+  const std::string locked = files.key + ".locked";
+  std::ofstream(locked) << "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMA==\n"
+                           "-----END ENCRYPTED PRIVATE KEY-----\n";
+  EXPECT_THAT(error({files.certificate, locked, ""}),
+              HasSubstr("has a password, remove it with `openssl pkey -in " + locked));
+  const std::string text = files.key + ".text";
+  std::ofstream(text) << "a key";
+  EXPECT_THAT(error({files.certificate, text, ""}), HasSubstr("it is no PEM"));
+  std::ofstream(text, std::ios::trunc) << "0 bytes of DER";
+  EXPECT_THAT(error({files.certificate, text, ""}), HasSubstr("openssl pkey -inform DER"));
+  std::ofstream(text, std::ios::trunc) << "";
+  EXPECT_THAT(error({files.certificate, text, ""}), HasSubstr("it is empty"));
   EXPECT_THAT(error({files.certificate, files.key, files.key}), HasSubstr("expected certificates"));
   EXPECT_EQ(SetTlsClientOptions({.ca = "/no/file"}).code(), absl::StatusCode::kInvalidArgument);
 }

@@ -77,6 +77,8 @@ class Transport {
 
   virtual void ShutdownSend() = 0;  // Tells the peer that no more bytes follow.
   virtual void Close() = 0;
+  // True if the listener requires TLS and the peer does not use it. The peer must not be served.
+  virtual bool LacksRequiredTls() const { return false; }
   virtual bool is_open() const = 0;
   virtual PeerName peer() const = 0;
   virtual EventLoop& loop() = 0;

@@ -57,7 +57,7 @@ class WebSocketSession final : public HttpClientSession {
  public:
   WebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
                    const std::string& peer)
-      : HttpClientSession(sessions),
+      : HttpClientSession(sessions, peer),
         socket_(std::move(stream)),
         write_timer_(sessions.loop),
         request_(std::move(request)),
@@ -70,7 +70,8 @@ class WebSocketSession final : public HttpClientSession {
                    [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
                      if (!opened.ok()) return self->Refuse(opened.status());
                      self->inside_ = *std::move(opened);
-                     self->Accept();
+                     const absl::Status busy = self->sessions_.MakeBusy(*self);
+                     busy.ok() ? self->Accept() : self->Refuse(busy);
                    });
   }
 
@@ -133,7 +134,8 @@ class WebSocketSession final : public HttpClientSession {
     websocket::stream_base::timeout timeout =
         websocket::stream_base::timeout::suggested(beast::role_type::server);
     socket_.set_option(timeout);  // Pings a silent client, and ends a session without a reply.
-    socket_.read_message_max(sessions_.options.max_request_bytes);
+    socket_.read_message_max(login_->may_send_large ? sessions_.options.max_request_bytes
+                                                    : sessions_.options.small_request_bytes);
     socket_.async_accept(request_, [self = Self()](const beast::error_code& error) {
       if (error) return self->DisconnectFromProcess();
       self->accepted_ = true;

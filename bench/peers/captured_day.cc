@@ -7,10 +7,10 @@
 #include "base/byte_buffer.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "feed/sim_source.h"
+#include "feed/sources/sim_source.h"
 #include "table/schema.h"
+#include "tplog/tplog_writer.h"
 #include "wire/codec.h"
-#include "wire/tplog_writer.h"
 #include "wire/upd.h"
 #include "wire/upd_encoder.h"
 
@@ -38,7 +38,7 @@ void CutTimes(ByteBuffer& x, int64_t rows) {
 class Log {
  public:
   absl::Status Open(const std::string& path) {
-    TS_ASSIGN_OR_RETURN(writer_, wire::TplogWriter::Open(path, {}));
+    TS_ASSIGN_OR_RETURN(writer_, tplog::TplogWriter::Open(path, {}));
     return absl::OkStatus();
   }
 
@@ -46,8 +46,8 @@ class Log {
   absl::Status Append(const Schema& schema, int64_t rows, std::span<const std::byte> columns) {
     if (writer_ == nullptr) return absl::OkStatus();
     const std::array<std::span<const std::byte>, 2> segments = {HeadOf(schema), columns};
-    const wire::TplogBlock::Rows counted = {schema.table, static_cast<uint32_t>(rows)};
-    wire::TplogBlock block;
+    const tplog::TplogBlock::Rows counted = {schema.table, static_cast<uint32_t>(rows)};
+    tplog::TplogBlock block;
     block.segments = segments;
     block.messages = 1;
     block.rows = {&counted, 1};
@@ -73,7 +73,7 @@ class Log {
   }
 
   ByteBuffer head_;
-  std::unique_ptr<wire::TplogWriter> writer_;
+  std::unique_ptr<tplog::TplogWriter> writer_;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "feed/source.h"
+#include "feed/sources/source.h"
 #include "mem/tier.h"
 #include "query/query.h"
 #include "table/symbols.h"

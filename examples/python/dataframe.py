@@ -37,7 +37,11 @@ def polars_frame(args):
     if args.rows is None:
         return server.sync(args.query)
     rows = pl.read_csv(args.rows, try_parse_dates=True)
-    # Strings become symbols, and times get nanoseconds.
+    # Polars has read times with microseconds. It reads them again as text, with all of their digits.
+    times = [name for name, kind in rows.schema.items() if isinstance(kind, pl.Datetime)]
+    texts = pl.read_csv(args.rows, columns=times, infer_schema=False) if times else rows.select([])
+    rows = rows.with_columns(texts.select(pl.all().str.to_datetime(time_unit="ns")))
+    # Strings become symbols.
     return server.sync(args.query, rows.cast({pl.String: kola.QType.Symbol, pl.Datetime: kola.QType.Timestamp}))
 
 

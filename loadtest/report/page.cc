@@ -14,6 +14,7 @@
 #include "loadtest/report/charts.h"
 #include "loadtest/report/clients.h"
 #include "loadtest/report/groups.h"
+#include "loadtest/report/noise.h"
 #include "loadtest/report/run.h"
 #include "loadtest/report/series.h"
 #include "loadtest/report/story.h"
@@ -80,6 +81,19 @@ std::string TmpfsNote(const RunFiles& run) {
          "software costs in a file system's memory, and say nothing about another medium.</p>\n";
 }
 
+std::string NoiseNote(const RunFiles& run) {
+  double worst_ms = 0;
+  for (const RecordedTest& test : run.tests) {
+    if (IsNoisy(test.relay.p99_ms)) worst_ms = std::max(worst_ms, *test.relay.p99_ms);
+  }
+  if (worst_ms == 0) return "";
+  return fmt::format(
+      "<p class=\"note\"><span class=\"simulated\">NOISY MACHINE</span> A bare relay beside the "
+      "stacks, which only passes on small messages, took {} for 99 % of them. Latencies show how "
+      "busy the machine was, too.</p>\n",
+      DurationText(worst_ms));
+}
+
 std::string Header(const RunFiles& run) {
   std::vector<std::string> facts;
   const auto add = [&facts](std::string_view what, const std::string& text) {
@@ -101,7 +115,7 @@ std::string Header(const RunFiles& run) {
       "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", SafeHtml(run.name));
   html += FailureSection(Failures(run));
   html += fmt::format("<p class=\"story\">{}</p>\n", SafeHtml(StorySentence(run)));
-  html += SimulatedNote(run) + TmpfsNote(run) + "<dl class=\"facts\">";
+  html += SimulatedNote(run) + TmpfsNote(run) + NoiseNote(run) + "<dl class=\"facts\">";
   for (const std::string& fact : facts) html += "<div>" + fact + "</div>";
   html += "</dl>\n";
   if (!run.command.empty()) {

@@ -4,12 +4,16 @@
 // realtime kdb market data system", README.md of github.com/emc211/optane-kdb-report, final version
 // of July 2021), and which of its rows each of our tests is compared with.
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
+
+// Rows of each RDB before the first update.
+inline constexpr int64_t kPaperRdbQuotes = 650'000'000, kPaperRdbTrades = 85'000'000;
 
 struct PaperPair {
   double dram, optane;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "loadtest/report/compare_spread.h"
 #include "loadtest/report/groups.h"
 #include "loadtest/report/paper.h"
 #include "loadtest/report/tables.h"
@@ -46,10 +47,16 @@ class PaperLines {
 
   using Text = std::string (*)(std::optional<double>);
   void Add(std::string_view heading, const PaperPair& theirs, Text their_text,
-           std::optional<double> first, std::optional<double> second, Text our_text) {
-    table_.Row(heading, {our_text(first), our_text(second), RatioText(second, first),
-                         their_text(theirs.dram), their_text(theirs.optane),
-                         RatioText(theirs.optane, theirs.dram)});
+           std::optional<double> first, std::optional<double> second, Text our_text,
+           bool has_too_few = false) {
+    const auto ours = [has_too_few](const std::string& text) {
+      return has_too_few ? "<span class=\"quiet\">" + SafeHtml(text) + "</span>" : SafeHtml(text);
+    };
+    table_.RowOfHtml(SafeHtml(heading),
+                     {ours(our_text(first)), ours(our_text(second)),
+                      ours(has_too_few ? "too few values" : RatioText(second, first)),
+                      SafeHtml(their_text(theirs.dram)), SafeHtml(their_text(theirs.optane)),
+                      SafeHtml(RatioText(theirs.optane, theirs.dram))});
   }
 
   void AddAll(const RunFiles& run) {
@@ -71,8 +78,14 @@ class PaperLines {
       Add("DRAM in use, of an RDB", row_.memory, MegabytesText, MeanOf(groups_[0], DramUsed),
           MeanOf(groups_[1], DramUsed), MegabytesOf);
     }
+    const bool has_too_few = std::ranges::any_of(groups_, [](const Group& group) {
+      return std::ranges::any_of(group.stacks, [](const auto* stack) {
+        const auto count = static_cast<double>(stack->metric(Metric::kQuery).last_minute.count);
+        return !EnoughValues(count, 0.5);
+      });
+    });
     Add("Query", row_.query_avg_ms, DurationText, MeanOf(groups_[0], query),
-        MeanOf(groups_[1], query), DurationText);
+        MeanOf(groups_[1], query), DurationText, has_too_few);
     Add("Queries per minute", row_.queries_per_minute, CountText, MeanOf(groups_[0], per_minute),
         MeanOf(groups_[1], per_minute), CountText);
   }
@@ -105,6 +118,17 @@ std::pair<std::string, std::string> MeasuredHeads(
   return heads;
 }
 
+// Says how many rows each rdb had before the first update, in both: queries and memory depend on
+// it.
+std::string RowsOf(const RecordedTest& test) {
+  const auto count = [](int64_t rows) { return CountText(static_cast<double>(rows)); };
+  if (!test.prestress_quotes && !test.prestress_trades) return "";
+  return fmt::format(
+      ". Rows of each RDB at the beginning: {} quotes and {} trades here, {} and {} in the paper",
+      count(test.prestress_quotes.value_or(0)), count(test.prestress_trades.value_or(0)),
+      count(kPaperRdbQuotes), count(kPaperRdbTrades));
+}
+
 }  // namespace
 
 std::string PaperTable(const RunFiles& run) {
@@ -125,7 +149,7 @@ std::string PaperTable(const RunFiles& run) {
       heading +=
           fmt::format("; first is {}, second is {}", groups[0].placement, groups[1].placement);
     }
-    table.Group(heading);
+    table.Group(heading + RowsOf(*test));
     PaperLines(table, *row, *test).AddAll(run);
   }
   return table.Finish();

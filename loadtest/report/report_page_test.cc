@@ -249,6 +249,54 @@ TEST(ReportStory, TooFewValuesForAFigureMeanAnotherFigure) {
   EXPECT_THAT(StorySentence(run), Not(HasSubstr("as-of join")));
 }
 
+// Goal: tables judge as the headline does.
+TEST(ReportTables, AFigureOfTooFewValuesIsGreyAndHasNoRatio) {
+  RunFiles run = TwoStacks();
+  const auto row_of = [&run](const std::string& heading) {
+    const std::string table = SideBySideTable(run.tests[0], 0);
+    const size_t begin = table.find("<th scope=\"row\">" + heading + "</th>");
+    return table.substr(begin, table.find("</tr>", begin) - begin);
+  };
+  EXPECT_THAT(row_of("99 % within"), HasSubstr("<td>1.60x</td>"));
+  EXPECT_THAT(row_of("99 % within"), Not(HasSubstr("quiet")));
+  // The as-of joins have 100 values each: enough for the median only.
+  EXPECT_THAT(row_of("as-of join, median"), HasSubstr("<td>1.60x</td>"));
+  EXPECT_THAT(row_of("as-of join, 99 % within"), Not(HasSubstr("1.00x")));
+  EXPECT_THAT(row_of("as-of join, 99 % within"),
+              HasSubstr("<td><span class=\"quiet\">too few values</span></td>"));
+  Distribution& lag =
+      run.tests[0].stacks[0].metrics[static_cast<size_t>(Metric::kQuoteBarLag)].whole;
+  lag.count = 999;
+  EXPECT_THAT(row_of("99 % within"), HasSubstr("<span class=\"quiet\">80.0 ms</span>"));
+  EXPECT_THAT(row_of("99 % within"), HasSubstr("<td>50.0 ms</td>"));
+  EXPECT_THAT(row_of("99 % within"), Not(HasSubstr("1.60x")));
+  EXPECT_THAT(row_of("median"), HasSubstr("1.60x"));
+  lag.count = 1000;
+  EXPECT_THAT(PercentileTable(run.tests[0], 0),
+              HasSubstr("<td>80.0 ms</td><td><span class=\"quiet\">80.0 ms</span></td>"));
+}
+
+TEST(ReportTables, TheQueryBesideThePaperNeedsEnoughValues) {
+  RunFiles run = TwoStacks();
+  EXPECT_THAT(PaperTable(run), HasSubstr("too few values"));
+  for (RecordedStack& stack : run.tests[0].stacks) {
+    Distribution& query = stack.metrics[static_cast<size_t>(Metric::kQuery)].last_minute;
+    query.count = 20;
+    query.p50_ms = 3;
+  }
+  EXPECT_THAT(PaperTable(run), Not(HasSubstr("too few values")));
+}
+
+TEST(ReportPaper, SaysHowManyRowsThereWereInBoth) {
+  RunFiles run = TwoStacks();
+  EXPECT_THAT(PaperTable(run), Not(HasSubstr("Rows of each RDB")));
+  run.tests[0].prestress_quotes = 20'000'000;
+  run.tests[0].prestress_trades = 2'000'000;
+  EXPECT_THAT(PaperTable(run),
+              HasSubstr("Rows of each RDB at the beginning: 20,000,000 quotes and 2,000,000 trades "
+                        "here, 650,000,000 and 85,000,000 in the paper"));
+}
+
 TEST(ReportStory, ATmpfsIsDram) {
   RunFiles run =
       RunOf({MakeTest(50, 300, {Stack("a", "filesystem:/dev/shm"), Stack("b", "dram")})});

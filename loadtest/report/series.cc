@@ -10,7 +10,7 @@
 namespace tickstack::loadtest::report {
 namespace {
 
-constexpr size_t kSlicesMin = 48;
+constexpr size_t kSeriesSlicesMin = 48;
 constexpr size_t kSlicesMax = 160;
 constexpr double kSlicesOfAShortTest = 20;
 constexpr double kQuestionsMin = 8;  // In a slice, so that its extremes are meaningful.
@@ -44,7 +44,7 @@ size_t SlicesFor(const RunFiles& run, size_t points_max) {
       series += 2 * kMetrics + stack.tiers.size();
     }
   }
-  return std::clamp(points_max / series, kSlicesMin, kSlicesMax);
+  return std::clamp(points_max / series, kSeriesSlicesMin, kSlicesMax);
 }
 
 }  // namespace

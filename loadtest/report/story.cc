@@ -7,6 +7,7 @@
 
 #include "loadtest/report/compare_spread.h"
 #include "loadtest/report/groups.h"
+#include "loadtest/report/noise.h"
 #include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
@@ -282,11 +283,13 @@ std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end
 // Adds the relay's latency: no stack can be faster than the machine allows.
 void AddRelay(const RecordedTest& test, std::vector<Limit>& limits) {
   if (!test.relay.p50_ms || !test.relay.max_ms) return;
+  const bool noisy = IsNoisy(test.relay.p99_ms);
   limits.push_back(
-      {false, fmt::format("The machine itself: a bare relay beside the stacks took {} in the "
-                          "median, 99 % within {}, {} at the most.",
+      {noisy, fmt::format("The machine itself: a bare relay beside the stacks took {} in the "
+                          "median, 99 % within {}, {} at the most{}.",
                           DurationText(test.relay.p50_ms), DurationText(test.relay.p99_ms),
-                          DurationText(test.relay.max_ms))});
+                          DurationText(test.relay.max_ms),
+                          noisy ? ": the machine is noisy, and every latency shows that" : "")});
 }
 
 void AddGrowth(const RecordedTest& test, const TestSeries& series, std::vector<Limit>& limits) {

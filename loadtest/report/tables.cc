@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "loadtest/report/clients.h"
+#include "loadtest/report/compare_spread.h"
 #include "loadtest/report/groups.h"
 #include "loadtest/report/text.h"
 
@@ -20,7 +21,19 @@ struct Line {
   std::string heading;
   Figure figure;
   std::string (*text)(std::optional<double>);
+  double quantile = 0;  // That the figure is, of `values`; 0: it is no quantile.
+  Figure values = {};   // How many values it is of.
+
+  // True if chance decides about the figure.
+  bool HasTooFew(const RecordedStack& stack) const {
+    return quantile > 0 && figure(stack) && !EnoughValues(values(stack).value_or(0), quantile);
+  }
 };
+
+// Returns the quantile that a field is; 0 for the largest value.
+double QuantileOf(std::optional<double> Distribution::* field) {
+  return field == &Distribution::p50_ms ? 0.5 : field == &Distribution::p99_ms ? 0.99 : 0;
+}
 
 using MetricField = std::optional<double> Distribution::*;
 
@@ -30,7 +43,12 @@ Line MetricLine(std::string heading, Metric metric, MetricField field, bool last
             const MetricResult& result = stack.metric(metric);
             return (last_minute ? result.last_minute : result.whole).*field;
           },
-          DurationText};
+          DurationText, QuantileOf(field),
+          [=](const RecordedStack& stack) {
+            const MetricResult& result = stack.metric(metric);
+            return std::optional(
+                static_cast<double>((last_minute ? result.last_minute : result.whole).count));
+          }};
 }
 
 struct LineGroup {
@@ -51,7 +69,12 @@ LineGroup ClientLines(const ClientNames& client) {
              const RecordedQuery* const query = FindQuery(stack, of, name);
              return query == nullptr ? std::nullopt : query->times.whole.*which;
            },
-           DurationText});
+           DurationText, QuantileOf(which),
+           [of, name](const RecordedStack& stack) -> std::optional<double> {
+             const RecordedQuery* const query = FindQuery(stack, of, name);
+             if (query == nullptr) return std::nullopt;
+             return static_cast<double>(query->times.whole.count);
+           }});
     }
   }
   group.lines.push_back({"answers per minute",
@@ -114,6 +137,11 @@ bool IsMeasured(const RecordedTest& test, const Line& line) {
   return std::any_of(test.stacks.begin(), test.stacks.end(), [&line](const RecordedStack& stack) {
     return line.figure(stack).has_value();
   });
+}
+
+// A figure of so few values that chance decides about it is grey.
+std::string QuietHtml(std::string_view html) {
+  return fmt::format("<span class=\"quiet\">{}</span>", html);
 }
 
 std::string Bar(double part) {
@@ -211,13 +239,22 @@ std::string SideBySideTable(const RecordedTest& test, size_t number) {
       headed = true;
       std::vector<std::string> cells;
       for (const Group& group : groups) {
-        for (const RecordedStack* stack : group.stacks)
-          cells.push_back(line.text(line.figure(*stack)));
+        for (const RecordedStack* stack : group.stacks) {
+          const std::string text = SafeHtml(line.text(line.figure(*stack)));
+          cells.push_back(line.HasTooFew(*stack) ? QuietHtml(text) : text);
+        }
       }
+      const auto has_too_few = [&line](const Group& group) {
+        return std::ranges::any_of(group.stacks,
+                                   [&](const auto* stack) { return line.HasTooFew(*stack); });
+      };
       for (size_t i = 1; i < groups.size(); ++i) {
-        cells.push_back(RatioText(MeanOf(groups[i], line.figure), MeanOf(groups[0], line.figure)));
+        const bool judged = !has_too_few(groups[i]) && !has_too_few(groups[0]);
+        cells.push_back(judged ? SafeHtml(RatioText(MeanOf(groups[i], line.figure),
+                                                    MeanOf(groups[0], line.figure)))
+                               : QuietHtml("too few values"));
       }
-      table.Row(line.heading, cells);
+      table.RowOfHtml(SafeHtml(line.heading), cells);
     }
   }
   return table.Finish();
@@ -233,11 +270,16 @@ std::string PercentileTable(const RecordedTest& test, size_t number) {
       const Distribution& whole = stack.metrics[i].whole;
       const Distribution& last = stack.metrics[i].last_minute;
       if (whole.count == 0) continue;
-      table.Row(
-          kMetricTitles[i],
-          {CountText(static_cast<double>(whole.count)), DurationText(whole.p50_ms),
-           DurationText(whole.p99_ms), DurationText(whole.p999_ms), DurationText(whole.max_ms),
-           DurationText(last.p50_ms), DurationText(last.p99_ms), DurationText(last.max_ms)});
+      const auto cell = [](const Distribution& of, std::optional<double> value, double quantile) {
+        const std::string text = SafeHtml(DurationText(value));
+        const bool enough = EnoughValues(static_cast<double>(of.count), quantile);
+        return !value || enough ? text : QuietHtml(text);
+      };
+      table.RowOfHtml(SafeHtml(kMetricTitles[i]),
+                      {CountText(static_cast<double>(whole.count)), cell(whole, whole.p50_ms, 0.5),
+                       cell(whole, whole.p99_ms, 0.99), cell(whole, whole.p999_ms, 0.999),
+                       DurationText(whole.max_ms), cell(last, last.p50_ms, 0.5),
+                       cell(last, last.p99_ms, 0.99), DurationText(last.max_ms)});
     }
   }
   return table.Finish();

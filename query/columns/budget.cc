@@ -57,6 +57,7 @@ absl::Status Budget::Charge(Amount amount) {
   }
   if (amount.dram_bytes > 0) TS_RETURN_IF_ERROR(ChargeDram(amount.dram_bytes));
   charged_.bytes += amount.bytes;
+  NotePeak();
   return absl::OkStatus();
 }
 
@@ -84,6 +85,7 @@ absl::Status Budget::Hold(Amount amount) {
   }
   held_.bytes += amount.bytes;
   held_.dram_bytes += amount.dram_bytes;
+  NotePeak();
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,6 +46,25 @@ class Budget {
    private:
     Budget& budget_;
     const Amount before_;
+  };
+
+  // Measures the most bytes that are charged and held at a time during its lifetime, beyond those
+  // before it. Others may live meanwhile.
+  class Peak {
+   public:
+    explicit Peak(Budget& budget)
+        : budget_(budget), before_(budget.UsedBytes()), outer_(budget.peak_bytes_) {
+      budget_.peak_bytes_ = before_;
+    }
+    ~Peak() { budget_.peak_bytes_ = std::max(outer_, budget_.peak_bytes_); }
+    Peak(const Peak&) = delete;
+    Peak& operator=(const Peak&) = delete;
+    size_t bytes() const { return budget_.peak_bytes_ - before_; }
+
+   private:
+    Budget& budget_;
+    const size_t before_;
+    const size_t outer_;
   };
 
   // One level of evaluation: a nested expression, or the call of a function. Levels use the
@@ -122,6 +142,8 @@ class Budget {
   ScratchMemory* scratch() const { return limits_.scratch; }
 
  private:
+  size_t UsedBytes() const { return charged_.bytes + held_.bytes; }
+  void NotePeak() { peak_bytes_ = std::max(peak_bytes_, UsedBytes()); }
   absl::Status ChargeDram(size_t bytes);
   std::string ScratchNote() const;  // For errors: names the memory that the bounds apply to.
 
@@ -140,6 +162,7 @@ class Budget {
   const int64_t began_at_;  // ThreadProcessorNs() at the start; 0 without Limits::processor_time.
   Amount charged_;
   Amount held_;
+  size_t peak_bytes_ = 0;  // Of UsedBytes(), since the latest Peak began.
   int levels_ = 0;
   std::vector<OrderMark> order_marks_;
 };

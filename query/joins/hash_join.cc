@@ -68,7 +68,7 @@ absl::StatusOr<ScratchVector<uint32_t>> FirstMatches(const TableView& left, cons
 absl::StatusOr<Value> Addend(const TableView& right, size_t column,
                              std::span<const uint32_t> matched, Budget& budget) {
   const Type type = right.columns[column].type();
-  if (!ResultType(AtomicOp::kAdd, Type::kInt, type).has_value()) {
+  if (!ResultType(Arithmetic::kAdd, Type::kInt, type).has_value()) {
     return TypeError("column {} of {}s cannot be added", right.names[column], NameOf(type));
   }
   TS_ASSIGN_OR_RETURN(const AnyColumn whole, right.columns[column].Get(budget));
@@ -80,7 +80,7 @@ absl::StatusOr<Value> Addend(const TableView& right, size_t column,
       if (IsNullElement(type, element)) element = T{};
     }
   });
-  return ApplyAtomic(AtomicOp::kAdd, Value::Int(0), items, budget);
+  return ApplyAtomic(Arithmetic::kAdd, Value::Int(0), items, budget);
 }
 
 }  // namespace
@@ -173,7 +173,7 @@ absl::StatusOr<TableView> PlusJoin(const TableView& left, const TableView& right
     ViewColumn& column = result.columns[static_cast<size_t>(common)];
     TS_ASSIGN_OR_RETURN(const Slice items, column.SliceAt(result.rows, budget));
     TS_ASSIGN_OR_RETURN(const Value before, Materialise(items, budget));
-    TS_ASSIGN_OR_RETURN(Value sum, ApplyAtomic(AtomicOp::kAdd, before, addend, budget));
+    TS_ASSIGN_OR_RETURN(Value sum, ApplyAtomic(Arithmetic::kAdd, before, addend, budget));
     column = ViewColumn(std::move(sum));
   }
   return result;

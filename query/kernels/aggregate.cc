@@ -109,11 +109,11 @@ Value NullAsZero(Value atom) {
   return Value::AtomFromBytes(type, std::span(zero).first(WidthOf(type)));
 }
 
-absl::StatusOr<Value> FoldList(AtomicOp op, const Slice& slice, Budget& budget) {
+absl::StatusOr<Value> FoldList(Arithmetic op, const Slice& slice, Budget& budget) {
   TS_ASSIGN_OR_RETURN(Value list, Materialise(slice, budget));
   if (list.count() == 0) return Value::List({});
   // Nulls of a mixed list count as zeros in a sum; those of vectors in a list stay nulls.
-  if (op == AtomicOp::kAdd && list.is_list() &&
+  if (op == Arithmetic::kAdd && list.is_list() &&
       std::ranges::all_of(list.items(), &Value::is_atom)) {
     for (Value& item : list.mutable_items()) item = NullAsZero(std::move(item));
   }
@@ -186,7 +186,7 @@ absl::Status ForEachConvertedPair(const Slice& weights, const Slice& values, Bud
     const auto part = [&](const Slice& slice) -> absl::StatusOr<Value> {
       const auto rows = std::make_shared<const RowSet>(slice.rows->Slice(at, kRows));
       TS_ASSIGN_OR_RETURN(const Value block, Materialise(Slice{slice.column, rows}, budget));
-      return ApplyAtomic(AtomicOp::kAdd, zero, block, budget);
+      return ApplyAtomic(Arithmetic::kAdd, zero, block, budget);
     };
     TS_ASSIGN_OR_RETURN(const Value w, part(weights));
     TS_ASSIGN_OR_RETURN(const Value x, part(values));
@@ -237,7 +237,7 @@ absl::StatusOr<WeightedTotal> WeightedTotalOf(const Slice& weights, const Slice&
 }  // namespace
 
 absl::StatusOr<Value> Max(const Slice& slice, Budget& budget) {
-  if (slice.type() == Type::kList) return FoldList(AtomicOp::kGreater, slice, budget);
+  if (slice.type() == Type::kList) return FoldList(Arithmetic::kGreater, slice, budget);
   return VisitNumbers("max", slice,
                       [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
                         TS_ASSIGN_OR_RETURN(const T best, MaxElement<T>(slice, budget));
@@ -246,7 +246,7 @@ absl::StatusOr<Value> Max(const Slice& slice, Budget& budget) {
 }
 
 absl::StatusOr<Value> Min(const Slice& slice, Budget& budget) {
-  if (slice.type() == Type::kList) return FoldList(AtomicOp::kLesser, slice, budget);
+  if (slice.type() == Type::kList) return FoldList(Arithmetic::kLesser, slice, budget);
   return VisitNumbers("min", slice,
                       [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
                         TS_ASSIGN_OR_RETURN(T best, MinElement<T>(slice, budget));
@@ -258,7 +258,7 @@ absl::StatusOr<Value> Min(const Slice& slice, Budget& budget) {
 absl::StatusOr<Value> Sum(const Slice& slice, Budget& budget) {
   if (slice.type() == Type::kList) {
     if (slice.count() == 0) return Value::Long(0);
-    return FoldList(AtomicOp::kAdd, slice, budget);
+    return FoldList(Arithmetic::kAdd, slice, budget);
   }
   const std::optional<Type> result = SumType(slice.type());
   if (!result.has_value()) return TypeError("sum of {}", NameOf(slice.type()));
@@ -271,7 +271,7 @@ absl::StatusOr<Value> Product(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
   if (type == Type::kList) {
     if (slice.count() == 0) return Value::Long(1);
-    return FoldList(AtomicOp::kMultiply, slice, budget);
+    return FoldList(Arithmetic::kMultiply, slice, budget);
   }
   const std::optional<Type> result = SumType(type);
   if (!result.has_value()) return TypeError("prd of {}", NameOf(type));
@@ -291,10 +291,10 @@ absl::StatusOr<Value> AnyTrue(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> Avg(const Slice& slice, Budget& budget) {
   if (slice.type() == Type::kList) {
-    TS_ASSIGN_OR_RETURN(const Value sum, FoldList(AtomicOp::kAdd, slice, budget));
+    TS_ASSIGN_OR_RETURN(const Value sum, FoldList(Arithmetic::kAdd, slice, budget));
     if (slice.count() == 0) return NullOf(Type::kFloat);
     const Value count = Value::Long(static_cast<int64_t>(slice.count()));
-    return ApplyAtomic(AtomicOp::kDivide, sum, count, budget);
+    return ApplyAtomic(Arithmetic::kDivide, sum, count, budget);
   }
   if (slice.type() == Type::kChar) return TypeError("avg of chars");
   return VisitNumbers("avg", slice,

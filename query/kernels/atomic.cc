@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/check.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/table_view.h"
@@ -156,11 +157,11 @@ Conversion IntoResult(Type type, Type result) {
   return {Unit::kRatio, UnitNs(type) / UnitNs(result)};
 }
 
-absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
-  const std::optional<Type> result = ResultType(op, x, y);
+absl::StatusOr<Plan> MakePlan(AtomicOp any_op, Type x, Type y) {
+  const std::optional<Type> result = ResultType(any_op, x, y);
   if (!result.has_value()) return TypeError("{} and {}", NameOf(x), NameOf(y));
   Plan plan{*result, false, {}, {}};
-  if (IsComparison(op)) {
+  if (std::holds_alternative<Comparison>(any_op)) {
     plan.floating = IsFloating(x) || IsFloating(y);
     if (x != y && IsTemporal(x) && IsTemporal(y)) {
       plan.floating = false;
@@ -168,10 +169,13 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
     }
     return plan;
   }
-  const bool choice = op == AtomicOp::kLesser || op == AtomicOp::kGreater || op == AtomicOp::kFill;
+  const auto op = std::get<Arithmetic>(any_op);
+  const bool choice =
+      op == Arithmetic::kLesser || op == Arithmetic::kGreater || op == Arithmetic::kFill;
   plan.floating = IsFloating(*result) || (choice && (IsFloating(x) || IsFloating(y)));
   // Quotients and remainders are those of the underlying values.
-  if (op == AtomicOp::kDivide || op == AtomicOp::kPower || op == AtomicOp::kLogarithm) return plan;
+  if (op == Arithmetic::kDivide || op == Arithmetic::kPower || op == Arithmetic::kLogarithm)
+    return plan;
   if (IsWholeDivision(op)) {
     plan.floating = IsFloating(x) || IsFloating(y);
     return plan;
@@ -191,7 +195,7 @@ Value AtomIf(bool atom, Value vector) {
 }
 
 template <typename D>
-absl::StatusOr<Value> RunCompare(AtomicOp op, const Plan& plan, const Value& x, const Value& y,
+absl::StatusOr<Value> RunCompare(Comparison op, const Plan& plan, const Value& x, const Value& y,
                                  Budget& budget) {
   const size_t n = ResultCount(x, y);
   VectorWriter<uint8_t> out(Type::kBoolean, n);
@@ -206,7 +210,7 @@ absl::StatusOr<Value> RunCompare(AtomicOp op, const Plan& plan, const Value& x, 
 }
 
 template <typename D>
-absl::StatusOr<Value> RunArithmetic(AtomicOp op, const Plan& plan, const Value& x, const Value& y,
+absl::StatusOr<Value> RunArithmetic(Arithmetic op, const Plan& plan, const Value& x, const Value& y,
                                     Budget& budget) {
   const size_t n = ResultCount(x, y);
   return VisitElementType(
@@ -229,38 +233,26 @@ absl::StatusOr<Value> RunArithmetic(AtomicOp op, const Plan& plan, const Value& 
       });
 }
 
-bool CompareOrder(AtomicOp op, int order) {
+bool CompareOrder(Comparison op, int order) {
   switch (op) {
-    case AtomicOp::kEqual:
+    case Comparison::kEqual:
       return order == 0;
-    case AtomicOp::kNotEqual:
+    case Comparison::kNotEqual:
       return order != 0;
-    case AtomicOp::kLess:
+    case Comparison::kLess:
       return order < 0;
-    case AtomicOp::kGreaterThan:
+    case Comparison::kGreaterThan:
       return order > 0;
-    case AtomicOp::kLessOrEqual:
+    case Comparison::kLessOrEqual:
       return order <= 0;
-    case AtomicOp::kAdd:
-    case AtomicOp::kSubtract:
-    case AtomicOp::kMultiply:
-    case AtomicOp::kDivide:
-    case AtomicOp::kFloorDivide:
-    case AtomicOp::kModulo:
-    case AtomicOp::kRoundDown:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
-    case AtomicOp::kFill:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Comparison::kGreaterOrEqual:
+      return order >= 0;
   }
-  return order >= 0;
+  TS_CHECK(false);
 }
 
 // Compares symbols and guids, which are not numbers.
-Value CompareNames(AtomicOp op, const Value& x, const Value& y) {
+Value CompareNames(Comparison op, const Value& x, const Value& y) {
   const auto name_at = [](const Value& value, size_t i) {
     if (value.type() == Type::kSymbol) return value.is_atom() ? value.symbol() : value.symbols()[i];
     const std::span<const std::byte> bytes = value.elements();
@@ -307,19 +299,21 @@ absl::StatusOr<Value> FillSameType(const Value& x, const Value& y, Budget& budge
 }
 
 absl::StatusOr<Value> ApplySimple(AtomicOp op, const Value& x, const Value& y, Budget& budget) {
-  if (op == AtomicOp::kFill) {
+  if (op == AtomicOp(Arithmetic::kFill)) {
     if (x.type() == y.type()) return FillSameType(x, y, budget);
     if (y.type() == Type::kChar) return NyiError("^ of a number and text");
   }
   TS_ASSIGN_OR_RETURN(const Plan plan, MakePlan(op, x.type(), y.type()));
   TS_RETURN_IF_ERROR(budget.Charge(ResultCount(x, y), WidthOf(plan.result)));
-  if (IsComparison(op)) {
-    if (x.type() == Type::kSymbol || x.type() == Type::kGuid) return CompareNames(op, x, y);
-    return plan.floating ? RunCompare<double>(op, plan, x, y, budget)
-                         : RunCompare<int64_t>(op, plan, x, y, budget);
+  if (const auto* const comparison = std::get_if<Comparison>(&op)) {
+    if (x.type() == Type::kSymbol || x.type() == Type::kGuid)
+      return CompareNames(*comparison, x, y);
+    return plan.floating ? RunCompare<double>(*comparison, plan, x, y, budget)
+                         : RunCompare<int64_t>(*comparison, plan, x, y, budget);
   }
-  return plan.floating ? RunArithmetic<double>(op, plan, x, y, budget)
-                       : RunArithmetic<int64_t>(op, plan, x, y, budget);
+  const auto arithmetic = std::get<Arithmetic>(op);
+  return plan.floating ? RunArithmetic<double>(arithmetic, plan, x, y, budget)
+                       : RunArithmetic<int64_t>(arithmetic, plan, x, y, budget);
 }
 
 bool IsSimple(const Value& value) { return value.is_atom() || value.is_vector(); }
@@ -341,8 +335,8 @@ absl::StatusOr<Value> ApplyToItems(AtomicOp op, const Value& x, const Value& y, 
 }
 
 Unpaired UnpairedOf(AtomicOp op) {
-  if (IsComparison(op)) return Unpaired::kWithNull;
-  return op == AtomicOp::kSubtract ? Unpaired::kWithZero : Unpaired::kKept;
+  if (std::holds_alternative<Comparison>(op)) return Unpaired::kWithNull;
+  return op == AtomicOp(Arithmetic::kSubtract) ? Unpaired::kWithZero : Unpaired::kKept;
 }
 
 absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, Budget& budget,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/check.h"
 #include "query/columns/elements.h"
 
 namespace tickstack::query {
@@ -30,32 +31,15 @@ bool Equal(D a, D b) {
     return a == b;
 }
 
-int64_t Wrapping(AtomicOp op, int64_t a, int64_t b) {
-  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  switch (op) {
-    case AtomicOp::kAdd:
-      return static_cast<int64_t>(ua + ub);
-    case AtomicOp::kSubtract:
-      return static_cast<int64_t>(ua - ub);
-    case AtomicOp::kMultiply:
-    case AtomicOp::kDivide:
-    case AtomicOp::kFloorDivide:
-    case AtomicOp::kModulo:
-    case AtomicOp::kRoundDown:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
-    case AtomicOp::kFill:
-    case AtomicOp::kEqual:
-    case AtomicOp::kNotEqual:
-    case AtomicOp::kLess:
-    case AtomicOp::kGreaterThan:
-    case AtomicOp::kLessOrEqual:
-    case AtomicOp::kGreaterOrEqual:
-      break;
-  }
-  return static_cast<int64_t>(ua * ub);
+// Sums, differences and products modulo 2^64.
+int64_t WrappedSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t WrappedDifference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t WrappedProduct(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
 template <typename D, typename F>
@@ -96,8 +80,7 @@ class Divisor {
       : divisor_(divisor), reciprocal_(1.0 / static_cast<double>(divisor)) {}
   Division Divide(int64_t x) const {
     const auto quotient = static_cast<int64_t>(std::floor(static_cast<double>(x) * reciprocal_));
-    const int64_t rest =
-        Wrapping(AtomicOp::kSubtract, x, Wrapping(AtomicOp::kMultiply, quotient, divisor_));
+    const int64_t rest = WrappedDifference(x, WrappedProduct(quotient, divisor_));
     const int64_t off = int64_t{rest >= divisor_} - int64_t{rest < 0};
     return {quotient + off, rest - off * divisor_};
   }
@@ -106,9 +89,7 @@ class Divisor {
   double reciprocal_;
 };
 
-int64_t RoundedDown(int64_t size, int64_t x) {
-  return Wrapping(AtomicOp::kSubtract, x, Modulo(x, size));
-}
+int64_t RoundedDown(int64_t size, int64_t x) { return WrappedDifference(x, Modulo(x, size)); }
 
 // Unlike C: a null to the power of nothing is null, and 1 to the power of a null is null.
 double Power(double x, double y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::pow(x, y); }
@@ -127,127 +108,103 @@ void Flag(const D* a, const D* b, uint8_t* out, size_t n, F f) {
 }
 
 template <typename D>
-void Compare(AtomicOp op, const D* a, const D* b, uint8_t* out, size_t n) {
+void Compare(Comparison op, const D* a, const D* b, uint8_t* out, size_t n) {
   switch (op) {
-    case AtomicOp::kEqual:
+    case Comparison::kEqual:
       return Flag(a, b, out, n, [](D x, D y) { return Equal(x, y); });
-    case AtomicOp::kNotEqual:
+    case Comparison::kNotEqual:
       return Flag(a, b, out, n, [](D x, D y) { return !Equal(x, y); });
-    case AtomicOp::kLess:
+    case Comparison::kLess:
       return Flag(a, b, out, n, [](D x, D y) { return Less(x, y); });
-    case AtomicOp::kGreaterThan:
+    case Comparison::kGreaterThan:
       return Flag(a, b, out, n, [](D x, D y) { return Less(y, x); });
-    case AtomicOp::kLessOrEqual:
+    case Comparison::kLessOrEqual:
       return Flag(a, b, out, n, [](D x, D y) { return !Less(y, x); });
-    case AtomicOp::kAdd:
-    case AtomicOp::kSubtract:
-    case AtomicOp::kMultiply:
-    case AtomicOp::kDivide:
-    case AtomicOp::kFloorDivide:
-    case AtomicOp::kModulo:
-    case AtomicOp::kRoundDown:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
-    case AtomicOp::kFill:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Comparison::kGreaterOrEqual:
+      return Flag(a, b, out, n, [](D x, D y) { return !Less(x, y); });
   }
-  return Flag(a, b, out, n, [](D x, D y) { return !Less(x, y); });
+  TS_CHECK(false);
 }
 
 }  // namespace
 
-void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* out, size_t n) {
+void ArithmeticBlock(Arithmetic op, const int64_t* a, const int64_t* b, int64_t* out, size_t n) {
   const auto with_nulls = [&](auto f) {
     Loop(a, b, out, n,
          [f](int64_t x, int64_t y) { return IsNull(x) || IsNull(y) ? kNullLong : f(x, y); });
   };
   switch (op) {
-    case AtomicOp::kAdd:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kAdd, x, y); });
-    case AtomicOp::kSubtract:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kSubtract, x, y); });
-    case AtomicOp::kMultiply:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kMultiply, x, y); });
-    case AtomicOp::kFloorDivide:
+    case Arithmetic::kAdd:
+      return with_nulls([](int64_t x, int64_t y) { return WrappedSum(x, y); });
+    case Arithmetic::kSubtract:
+      return with_nulls([](int64_t x, int64_t y) { return WrappedDifference(x, y); });
+    case Arithmetic::kMultiply:
+      return with_nulls([](int64_t x, int64_t y) { return WrappedProduct(x, y); });
+    case Arithmetic::kFloorDivide:
       if (const std::optional<Divisor> divisor = Divisor::Common(b, n)) {
         return with_nulls([&](int64_t x, int64_t) { return divisor->Quotient(x); });
       }
       return with_nulls([](int64_t x, int64_t y) { return y == 0 ? kNullLong : Quotient(x, y); });
-    case AtomicOp::kModulo:
+    case Arithmetic::kModulo:
       if (const std::optional<Divisor> divisor = Divisor::Common(b, n)) {
         return with_nulls([&](int64_t x, int64_t) { return divisor->Modulo(x); });
       }
       return with_nulls([](int64_t x, int64_t y) { return y == 0 ? kNullLong : Modulo(x, y); });
-    case AtomicOp::kRoundDown:
+    case Arithmetic::kRoundDown:
       if (const std::optional<Divisor> divisor = Divisor::Common(a, n)) {
-        return with_nulls([&](int64_t, int64_t y) {
-          return Wrapping(AtomicOp::kSubtract, y, divisor->Modulo(y));
-        });
+        return with_nulls(
+            [&](int64_t, int64_t y) { return WrappedDifference(y, divisor->Modulo(y)); });
       }
       return with_nulls(
           [](int64_t x, int64_t y) { return x == 0 ? kNullLong : RoundedDown(x, y); });
-    case AtomicOp::kLesser:
+    case Arithmetic::kLesser:
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::min(x, y); });
-    case AtomicOp::kFill:
+    case Arithmetic::kGreater:
+      return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
+    case Arithmetic::kFill:
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return IsNull(y) ? x : y; });
-    case AtomicOp::kDivide:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kGreater:
-    case AtomicOp::kEqual:
-    case AtomicOp::kNotEqual:
-    case AtomicOp::kLess:
-    case AtomicOp::kGreaterThan:
-    case AtomicOp::kLessOrEqual:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Arithmetic::kDivide:
+    case Arithmetic::kPower:
+    case Arithmetic::kLogarithm:
+      break;  // Their results are floats.
   }
-  return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
+  TS_CHECK(false);
 }
 
-void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out, size_t n) {
+void ArithmeticBlock(Arithmetic op, const double* a, const double* b, double* out, size_t n) {
   switch (op) {
-    case AtomicOp::kAdd:
+    case Arithmetic::kAdd:
       return Loop(a, b, out, n, std::plus<double>());
-    case AtomicOp::kSubtract:
+    case Arithmetic::kSubtract:
       return Loop(a, b, out, n, std::minus<double>());
-    case AtomicOp::kMultiply:
+    case Arithmetic::kMultiply:
       return Loop(a, b, out, n, std::multiplies<double>());
-    case AtomicOp::kDivide:
+    case Arithmetic::kDivide:
       return Loop(a, b, out, n, std::divides<double>());
-    case AtomicOp::kFloorDivide:
+    case Arithmetic::kFloorDivide:
       return Loop(a, b, out, n, [](double x, double y) { return std::floor(x / y); });
-    case AtomicOp::kModulo:
+    case Arithmetic::kModulo:
       return Loop(a, b, out, n, [](double x, double y) { return Modulo(x, y); });
-    case AtomicOp::kRoundDown:
+    case Arithmetic::kRoundDown:
       return Loop(a, b, out, n, [](double x, double y) { return RoundedDown(x, y); });
-    case AtomicOp::kPower:
+    case Arithmetic::kPower:
       return Loop(a, b, out, n, [](double x, double y) { return Power(x, y); });
-    case AtomicOp::kLogarithm:
+    case Arithmetic::kLogarithm:
       return Loop(a, b, out, n, [](double x, double y) { return std::log(y) / std::log(x); });
-    case AtomicOp::kFill:
+    case Arithmetic::kFill:
       return Loop(a, b, out, n, [](double x, double y) { return std::isnan(y) ? x : y; });
-    case AtomicOp::kLesser:
+    case Arithmetic::kLesser:
       return Loop(a, b, out, n, [](double x, double y) { return Less(y, x) ? y : x; });
-    case AtomicOp::kGreater:
-    case AtomicOp::kEqual:
-    case AtomicOp::kNotEqual:
-    case AtomicOp::kLess:
-    case AtomicOp::kGreaterThan:
-    case AtomicOp::kLessOrEqual:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Arithmetic::kGreater:
+      return Loop(a, b, out, n, [](double x, double y) { return Less(x, y) ? y : x; });
   }
-  return Loop(a, b, out, n, [](double x, double y) { return Less(x, y) ? y : x; });
+  TS_CHECK(false);
 }
 
-void CompareBlock(AtomicOp op, const int64_t* a, const int64_t* b, uint8_t* out, size_t n) {
+void CompareBlock(Comparison op, const int64_t* a, const int64_t* b, uint8_t* out, size_t n) {
   Compare(op, a, b, out, n);
 }
-void CompareBlock(AtomicOp op, const double* a, const double* b, uint8_t* out, size_t n) {
+void CompareBlock(Comparison op, const double* a, const double* b, uint8_t* out, size_t n) {
   Compare(op, a, b, out, n);
 }
 

@@ -49,11 +49,11 @@ absl::StatusOr<std::optional<int32_t>> Compose(std::string_view year, std::strin
 }  // namespace
 
 absl::StatusOr<std::optional<int32_t>> ReadDateText(std::string_view text) {
-  if (const size_t slash = text.find('/'); slash != std::string_view::npos) {
-    const size_t second = text.find('/', slash + 1);
+  if (const size_t first = text.find_first_of("/.-"); first != std::string_view::npos) {
+    const size_t second = text.find(text[first], first + 1);
     if (second == std::string_view::npos) return std::nullopt;
     const std::string_view parts[] = {
-        text.substr(0, slash), text.substr(slash + 1, second - slash - 1), text.substr(second + 1)};
+        text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
     return parts[0].size() == 4 ? Compose(parts[0], parts[1], parts[2])
                                 : Compose(parts[2], parts[0], parts[1]);
   }
@@ -83,11 +83,27 @@ std::optional<int64_t> ReadUnixSeconds(std::string_view text) {
   return ns;
 }
 
-std::string WithColons(std::string_view text) {
-  if (!IsDigits(text) || text.size() < 4 || text.size() == 5) return std::string(text);
-  std::string clock = fmt::format("{}:{}", text.substr(0, 2), text.substr(2, 2));
-  if (text.size() >= 6) clock += fmt::format(":{}", text.substr(4, 2));
-  if (text.size() > 6) clock += fmt::format(".{}", text.substr(6));
+std::optional<std::string> ReadClockText(std::string_view text) {
+  if (text.empty() || !IsDigits(text.substr(0, 1))) return std::nullopt;
+  if (text.find(':') != std::string_view::npos) return std::string(text);
+  const size_t point = text.find('.');
+  std::string_view digits = text.substr(0, point), fraction;
+  if (point != std::string_view::npos) {
+    fraction = text.substr(point + 1);
+    if (digits.size() > 6 || !IsDigits(fraction)) return std::nullopt;
+  } else if (digits.size() > 6) {
+    fraction = digits.substr(6);
+    digits = digits.substr(0, 6);
+    if (!IsDigits(fraction)) return std::nullopt;
+  }
+  // Hours of one or two digits; minutes and seconds of two digits each.
+  if (!IsDigits(digits) || digits.size() == 3 || digits.size() == 5) return std::nullopt;
+  std::string clock = fmt::format("{:0>2}", digits.substr(0, 2));
+  for (const size_t at : {size_t{2}, size_t{4}}) {
+    clock += fmt::format(":{}", digits.size() > at ? digits.substr(at, 2) : "00");
+  }
+  constexpr size_t kDecimals = 9;  // Those of nanoseconds; others are cut off.
+  if (!fraction.empty()) clock += fmt::format(".{}", fraction.substr(0, kDecimals));
   return clock;
 }
 

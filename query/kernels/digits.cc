@@ -109,8 +109,8 @@ absl::StatusOr<Value> NumberOfDigits(const Value& bases, const Value& digits, Bu
   for (size_t i = 1; i < digits.count(); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const Value base = bases.is_atom() ? bases : ItemAt(bases, i);
-    TS_ASSIGN_OR_RETURN(number, ApplyAtomic(AtomicOp::kMultiply, number, base, budget));
-    TS_ASSIGN_OR_RETURN(number, ApplyAtomic(AtomicOp::kAdd, number, ItemAt(digits, i), budget));
+    TS_ASSIGN_OR_RETURN(number, ApplyAtomic(Arithmetic::kMultiply, number, base, budget));
+    TS_ASSIGN_OR_RETURN(number, ApplyAtomic(Arithmetic::kAdd, number, ItemAt(digits, i), budget));
   }
   return number;
 }

@@ -144,9 +144,9 @@ TEST(Division, AgreesWithTheDefinitionOverEdgeValues) {
       return *std::move(result);
     };
     const Value atom = Value::Long(y);
-    const Value div = apply(AtomicOp::kFloorDivide, x, atom);
-    const Value mod = apply(AtomicOp::kModulo, x, atom);
-    const Value bar = apply(AtomicOp::kRoundDown, atom, x);
+    const Value div = apply(Arithmetic::kFloorDivide, x, atom);
+    const Value mod = apply(Arithmetic::kModulo, x, atom);
+    const Value bar = apply(Arithmetic::kRoundDown, atom, x);
     for (size_t i = 0; i < values.size(); ++i) {
       const int64_t v = values[i];
       if (v == kNullLong || y == kNullLong || y == 0) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "base/check.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
@@ -26,36 +27,24 @@ Interval<T> Nothing() {
 
 // Returns the interval of integers as q compares them: widened to 64 bits, with nulls below
 // everything.
-Interval<int64_t> IntegerInterval(AtomicOp op, int64_t v) {
+Interval<int64_t> IntegerInterval(Comparison op, int64_t v) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   switch (op) {
-    case AtomicOp::kEqual:
+    case Comparison::kEqual:
       return {v, v};
-    case AtomicOp::kNotEqual:
+    case Comparison::kNotEqual:
       return {v, v, false, true};
-    case AtomicOp::kLess:
+    case Comparison::kLess:
       return v == kMin ? Nothing<int64_t>() : Interval<int64_t>{kMin, v - 1};
-    case AtomicOp::kLessOrEqual:
+    case Comparison::kLessOrEqual:
       return {kMin, v};
-    case AtomicOp::kGreaterThan:
+    case Comparison::kGreaterThan:
       return v == kMax ? Nothing<int64_t>() : Interval<int64_t>{v + 1, kMax};
-    case AtomicOp::kAdd:
-    case AtomicOp::kSubtract:
-    case AtomicOp::kMultiply:
-    case AtomicOp::kDivide:
-    case AtomicOp::kFloorDivide:
-    case AtomicOp::kModulo:
-    case AtomicOp::kRoundDown:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
-    case AtomicOp::kFill:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Comparison::kGreaterOrEqual:
+      return {v, kMax};
   }
-  return {v, kMax};
+  TS_CHECK(false);
 }
 
 // Returns the same interval for narrower elements, whose null stands for the widened null.
@@ -84,45 +73,33 @@ double LowestEqual(double v) {
 }
 double HighestEqual(double v) { return -LowestEqual(-v); }
 
-Interval<double> FloatInterval(AtomicOp op, double v) {
+Interval<double> FloatInterval(Comparison op, double v) {
   constexpr double kMax = std::numeric_limits<double>::infinity();
   const bool null = std::isnan(v);
   Interval<double> interval = Nothing<double>();
   switch (op) {
-    case AtomicOp::kEqual:
-    case AtomicOp::kNotEqual:
+    case Comparison::kEqual:
+    case Comparison::kNotEqual:
       if (!null) interval = {LowestEqual(v), HighestEqual(v)};
       interval.with_nulls = null;
-      interval.negated = op == AtomicOp::kNotEqual;
+      interval.negated = op == Comparison::kNotEqual;
       return interval;
-    case AtomicOp::kLess:
+    case Comparison::kLess:
       if (!null && v > -kMax) interval = {-kMax, std::nextafter(LowestEqual(v), -kMax)};
       interval.with_nulls = !null;
       return interval;
-    case AtomicOp::kLessOrEqual:
+    case Comparison::kLessOrEqual:
       if (!null) interval = {-kMax, HighestEqual(v)};
       interval.with_nulls = true;
       return interval;
-    case AtomicOp::kGreaterThan:
+    case Comparison::kGreaterThan:
       if (null) return {-kMax, kMax};
       return v < kMax ? Interval<double>{std::nextafter(HighestEqual(v), kMax), kMax} : interval;
-    case AtomicOp::kAdd:
-    case AtomicOp::kSubtract:
-    case AtomicOp::kMultiply:
-    case AtomicOp::kDivide:
-    case AtomicOp::kFloorDivide:
-    case AtomicOp::kModulo:
-    case AtomicOp::kRoundDown:
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
-    case AtomicOp::kFill:
-    case AtomicOp::kGreaterOrEqual:
-      break;
+    case Comparison::kGreaterOrEqual:
+      if (null) return {-kMax, kMax, true};
+      return {LowestEqual(v), kMax};
   }
-  if (null) return {-kMax, kMax, true};
-  return {LowestEqual(v), kMax};
+  TS_CHECK(false);
 }
 
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }
@@ -139,7 +116,7 @@ std::optional<Value> InUnitOf(Type column, const Value& constant, Budget& budget
   const Value zero = IsInstant(column)      ? Value::Timespan(0)
                      : WidthOf(column) == 8 ? Value::Atom(column, int64_t{0})
                                             : Value::Atom(column, int32_t{0});
-  absl::StatusOr<Value> converted = ApplyAtomic(AtomicOp::kAdd, constant, zero, budget);
+  absl::StatusOr<Value> converted = ApplyAtomic(Arithmetic::kAdd, constant, zero, budget);
   if (!converted.ok() || converted->type() != column) return std::nullopt;
   return *std::move(converted);
 }
@@ -178,7 +155,7 @@ Interval<double> Intersection(const Interval<double>& a, const Interval<double>&
 
 // A bound of a condition: a comparison has one, `within` has two.
 struct Bound {
-  AtomicOp op;
+  Comparison op;
   Value atom;
 };
 
@@ -189,8 +166,8 @@ std::optional<std::vector<Bound>> BoundsOf(Type column, const Condition& conditi
     bounds.push_back({condition.op, constant});
   } else if (condition.kind == Condition::Kind::kWithin && constant.is_vector() &&
              constant.count() == 2) {
-    bounds.push_back({AtomicOp::kGreaterOrEqual, ItemAt(constant, 0)});
-    bounds.push_back({AtomicOp::kLessOrEqual, ItemAt(constant, 1)});
+    bounds.push_back({Comparison::kGreaterOrEqual, ItemAt(constant, 0)});
+    bounds.push_back({Comparison::kLessOrEqual, ItemAt(constant, 1)});
   } else {
     return std::nullopt;
   }

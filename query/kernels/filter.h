@@ -25,7 +25,7 @@ namespace tickstack::query {
 struct Condition {
   enum class Kind { kCompare, kIn, kWithin, kLike };
   Kind kind = Kind::kCompare;
-  AtomicOp op = AtomicOp::kEqual;  // The operator of kCompare; other kinds ignore it.
+  Comparison op = Comparison::kEqual;  // The operator of kCompare; other kinds ignore it.
 };
 
 // Returns the rows of `rows` for which the condition is true. Returns nullopt if no kernel can

@@ -61,8 +61,8 @@ absl::StatusOr<std::optional<SymbolIdSet>> SymbolsOf(const SymbolTable& symbols,
   if (condition.kind == Condition::Kind::kLike && constant.type() == Type::kChar) {
     TS_RETURN_IF_ERROR(set.AddMatching(PatternMatcher(constant.text(), budget)));
   } else if (symbol && constant.is_atom() && condition.kind != Condition::Kind::kWithin &&
-             (condition.kind == Condition::Kind::kIn || condition.op == AtomicOp::kEqual ||
-              condition.op == AtomicOp::kNotEqual)) {
+             (condition.kind == Condition::Kind::kIn || condition.op == Comparison::kEqual ||
+              condition.op == Comparison::kNotEqual)) {
     set.Add(constant.symbol());
   } else if (symbol && constant.is_vector() && condition.kind == Condition::Kind::kIn) {
     for (size_t i = 0; i < constant.count(); ++i) set.Add(constant.symbols()[i]);
@@ -73,7 +73,7 @@ absl::StatusOr<std::optional<SymbolIdSet>> SymbolsOf(const SymbolTable& symbols,
 }
 
 bool Negates(const Condition& condition) {
-  return condition.kind == Condition::Kind::kCompare && condition.op == AtomicOp::kNotEqual;
+  return condition.kind == Condition::Kind::kCompare && condition.op == Comparison::kNotEqual;
 }
 
 // Returns the rows that pass, by the index.

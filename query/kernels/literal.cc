@@ -194,6 +194,20 @@ std::optional<Word> ParseSpecial(std::string_view text) {
   return word;
 }
 
+// Returns whether a word is a whole number with the letter of a temporal type, such as `0t`.
+bool IsTimeAsNumber(std::string_view text) {
+  constexpr std::string_view kLetters = "pmdznuvt";
+  return text.size() > 1 && kLetters.find(text.back()) != std::string_view::npos &&
+         AllDigits(text.substr(0, text.size() - 1));
+}
+
+// Parses a zero with the letter of a temporal type: `0p` is the first moment of 2000, `0t`
+// midnight.
+std::optional<Word> ParseZeroTime(std::string_view text) {
+  if (!IsTimeAsNumber(text) || text.find_first_not_of('0') != text.size() - 1) return std::nullopt;
+  return Fixed(*TypeOfLetter(text.back()), 0);
+}
+
 template <typename T>
 bool Fits(int64_t value) {
   return value > std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max();
@@ -243,6 +257,7 @@ std::optional<Word> ParseDecimal(std::string_view text) {
 
 std::optional<Word> ParseUnsignedWord(std::string_view text) {
   if (const std::optional<Word> special = ParseSpecial(text)) return special;
+  if (const std::optional<Word> zero = ParseZeroTime(text)) return zero;
   if (const size_t letter = text.find_first_of("DT"); letter != std::string_view::npos) {
     return ParseDayAndTime(text, letter);
   }
@@ -356,7 +371,12 @@ absl::StatusOr<Value> ParseNumbers(std::span<const std::string_view> texts) {
   }
   std::vector<Word> words;
   words.reserve(texts.size());
+  const bool zero_time = IsTimeAsNumber(texts.back()) && !ParseSpecial(texts.back()).has_value();
   for (std::string_view text : texts) {
+    const bool number = IsTimeAsNumber(text) || (zero_time && AllDigits(text));
+    if (number && text.find_first_of("123456789") != std::string_view::npos) {
+      return NyiError(fmt::format("{}: a time as a number", text));
+    }
     // Only the last word of a vector says that it is of months, or which type its times of day are.
     const bool month = texts.back().ends_with('m') && text.size() == 7 && text[4] == '.';
     const char letter = ClockLetter(texts.back());

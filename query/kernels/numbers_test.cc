@@ -232,9 +232,9 @@ TEST(Covariances, LeaveOutRowsWithANull) {
       {"`a`b cov 1 2", "'type"},
       {"1 2 cor \"ab\"", "'type"},
       {"1 cov 2", "'type"},
-      {"(1 2;3 4) cov (1 2;3 4)", "'nyi: cov of a list"},
+      {"(1 2;3 4) cov (1 2;3 4)", "1 1f"},
       {"exec price cov size from trade where sym=`aig", "-12.5"},
-      {"select price cor size by sym from trade", "([sym:`aig`bac]price:-1 1f)"},
+      {"select price cor size by sym from trade", "([sym:`aig`bac]size:-1 1f)"},
       // Squares of these numbers would lose all digits in which they differ.
       {"1000000000.25 1000000000.75 cov 1 2", "0.125"},
   };

@@ -36,13 +36,13 @@ absl::StatusOr<Value> MapList(const Slice& slice, Budget& budget, F f) {
   return Collapse(std::move(results));
 }
 
-absl::StatusOr<Value> RunOverList(AtomicOp op, const Slice& slice, Budget& budget) {
+absl::StatusOr<Value> RunOverList(Arithmetic op, const Slice& slice, Budget& budget) {
   return MapList(slice, budget, [&](const Value& item, const Value& so_far, const Value&) {
     return ApplyAtomic(op, so_far, item, budget);
   });
 }
 
-absl::StatusOr<Value> PairList(AtomicOp op, const Slice& slice, Budget& budget) {
+absl::StatusOr<Value> PairList(Arithmetic op, const Slice& slice, Budget& budget) {
   return MapList(slice, budget, [&](const Value& item, const Value&, const Value& before) {
     return ApplyAtomic(op, item, before, budget);
   });
@@ -151,7 +151,7 @@ absl::Status DifferingNames(const Slice& slice, uint8_t* out, Budget& budget) {
 
 absl::StatusOr<Value> Sums(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return RunOverList(AtomicOp::kAdd, slice, budget);
+  if (type == Type::kList) return RunOverList(Arithmetic::kAdd, slice, budget);
   TS_ASSIGN_OR_RETURN(const Type result, RequireType("sums", SumType(type), type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, result, budget, D{0},
@@ -161,7 +161,7 @@ absl::StatusOr<Value> Sums(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> Products(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return RunOverList(AtomicOp::kMultiply, slice, budget);
+  if (type == Type::kList) return RunOverList(Arithmetic::kMultiply, slice, budget);
   TS_ASSIGN_OR_RETURN(const Type result, RequireType("prds", SumType(type), type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, result, budget, D{1}, [](D product, D item) {
@@ -172,7 +172,7 @@ absl::StatusOr<Value> Products(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> RunningMax(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return RunOverList(AtomicOp::kGreater, slice, budget);
+  if (type == Type::kList) return RunOverList(Arithmetic::kGreater, slice, budget);
   TS_RETURN_IF_ERROR(CheckSortable("maxs", type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, type, budget, MinusInfinity<D>(type),
@@ -182,7 +182,7 @@ absl::StatusOr<Value> RunningMax(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> RunningMin(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return RunOverList(AtomicOp::kLesser, slice, budget);
+  if (type == Type::kList) return RunOverList(Arithmetic::kLesser, slice, budget);
   TS_RETURN_IF_ERROR(CheckSortable("mins", type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, type, budget, PlusInfinity<D>(type),
@@ -192,7 +192,7 @@ absl::StatusOr<Value> RunningMin(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> Deltas(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return PairList(AtomicOp::kSubtract, slice, budget);
+  if (type == Type::kList) return PairList(Arithmetic::kSubtract, slice, budget);
   TS_ASSIGN_OR_RETURN(const Type result, RequireType("deltas", DeltasType(type), type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Pairs(slice, result, budget, D{0}, [](D item, D before) {
@@ -204,8 +204,8 @@ absl::StatusOr<Value> Deltas(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> Ratios(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return PairList(AtomicOp::kDivide, slice, budget);
-  const std::optional<Type> result = ResultType(AtomicOp::kDivide, type, type);
+  if (type == Type::kList) return PairList(Arithmetic::kDivide, slice, budget);
+  const std::optional<Type> result = ResultType(Arithmetic::kDivide, type, type);
   TS_RETURN_IF_ERROR(RequireType("ratios", result, type).status());
   return Pairs(slice, *result, budget, 1.0,
                [](double item, double before) { return item / before; });
@@ -227,7 +227,7 @@ absl::StatusOr<Value> RunningAverage(const Slice& slice, Budget& budget) {
 }
 
 absl::StatusOr<Value> Fills(const Slice& slice, Budget& budget) {
-  if (slice.type() == Type::kList) return RunOverList(AtomicOp::kFill, slice, budget);
+  if (slice.type() == Type::kList) return RunOverList(Arithmetic::kFill, slice, budget);
   TS_ASSIGN_OR_RETURN(Value filled, Materialise(slice, budget));
   filled.set_attribute(Attribute::kNone);
   if (slice.type() == Type::kSymbol) return FilledNames(filled.symbols(), budget);

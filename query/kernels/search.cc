@@ -5,6 +5,7 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/atomic.h"
+#include "query/kernels/casts.h"
 #include "query/kernels/group_items.h"
 #include "query/kernels/key_table.h"
 #include "query/kernels/text_patterns.h"
@@ -51,6 +52,22 @@ Value InVector(const Value& x, const Value& y) {
   return x.is_atom() ? ItemAt(flags, 0) : flags;
 }
 
+bool IsWholeNumber(Type type) {
+  return type == Type::kBoolean || type == Type::kByte || type == Type::kShort ||
+         type == Type::kInt || type == Type::kLong;
+}
+
+// True for whole numbers of two widths, which are searched as longs.
+bool DifferInWidth(const Value& x, const Value& y) {
+  return x.type() != y.type() && IsWholeNumber(x.type()) && IsWholeNumber(y.type());
+}
+
+absl::StatusOr<Value> WidenedToLongs(const Value& numbers, Budget& budget) {
+  const Slice slice = Slice::Of(numbers.is_atom() ? Enlist(numbers) : numbers);
+  TS_ASSIGN_OR_RETURN(Value longs, CastColumn(slice, {Type::kLong, std::nullopt}, budget));
+  return numbers.is_atom() ? ItemAt(longs, 0) : std::move(longs);
+}
+
 absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
   TS_RETURN_IF_ERROR(budget.Charge(x.count(), 1));
@@ -58,7 +75,12 @@ absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, i
     if (x.type() == y.type()) return InVector(x, y);
     // One item on the right compares like `=`, whatever the types.
     if (y.count() == 1)
-      return ApplyAtomic(AtomicOp::kEqual, x, y.is_atom() ? y : ItemAt(y, 0), budget);
+      return ApplyAtomic(Comparison::kEqual, x, y.is_atom() ? y : ItemAt(y, 0), budget);
+    if (DifferInWidth(x, y)) {
+      TS_ASSIGN_OR_RETURN(const Value longs, WidenedToLongs(x, budget));
+      TS_ASSIGN_OR_RETURN(const Value among, WidenedToLongs(y, budget));
+      return InVector(longs, among);
+    }
     return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
   }
   if (!x.is_list()) return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
@@ -213,6 +235,11 @@ absl::StatusOr<Value> FindWithin(const Value& x, const Value& y, Budget& budget,
   if (x.is_vector()) {
     if (y.is_list()) return FindEach(x, y, budget, depth);
     if (!IsAtomOrVector(y)) return TypeError("{} in a vector", NameOf(y.type()));
+    if (DifferInWidth(x, y)) {
+      TS_ASSIGN_OR_RETURN(const Value longs, WidenedToLongs(x, budget));
+      TS_ASSIGN_OR_RETURN(const Value wanted, WidenedToLongs(y, budget));
+      return FindWithin(longs, wanted, budget, depth);
+    }
     if (x.type() != y.type()) return TypeError("{} among {}s", NameOf(y.type()), NameOf(x.type()));
     TS_RETURN_IF_ERROR(budget.Charge(x.count() + y.count(), 32));
     Value positions = FindInVector(x, y);
@@ -246,10 +273,10 @@ absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
   if (!(y.is_vector() || y.is_list())) return TypeError("within a {}", NameOf(y.type()));
   if (y.count() != 2) return LengthError("within {} items, not 2", y.count());
   TS_ASSIGN_OR_RETURN(const Value above,
-                      ApplyAtomic(AtomicOp::kGreaterOrEqual, x, ItemAt(y, 0), budget));
+                      ApplyAtomic(Comparison::kGreaterOrEqual, x, ItemAt(y, 0), budget));
   TS_ASSIGN_OR_RETURN(const Value below,
-                      ApplyAtomic(AtomicOp::kLessOrEqual, x, ItemAt(y, 1), budget));
-  return ApplyAtomic(AtomicOp::kLesser, above, below, budget);
+                      ApplyAtomic(Comparison::kLessOrEqual, x, ItemAt(y, 1), budget));
+  return ApplyAtomic(Arithmetic::kLesser, above, below, budget);
 }
 
 absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget) {
@@ -263,6 +290,7 @@ absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
     TS_RETURN_IF_ERROR(budget.Charge(x.count(), 16));
     return TakeItems(x, FirstAppearances(x));
   }
+  if (x.is_dict()) return NyiError("distinct of a dictionary");
   if (!x.is_list()) return TypeError("distinct of a {}", NameOf(x.type()));
   const absl::StatusOr<NumberedItems> numbered = NumberItems(Slice::Of(x), budget);
   if (numbered.ok()) return TakeItems(x, numbered->firsts);

@@ -39,14 +39,14 @@ TEST(Take, GivesItemsFromEitherEndAndGoesRound) {
       {"-1#select size from trade", "([]size:,400i)"},
       {"3#([]a:1 2)", "([]a:1 2 1)"},
       {"-3#([]a:1 2)", "([]a:2 1 2)"},
-      {"3#([]a:`long$())", "([]a:`long$())"},
+      {"3#([]a:`long$())", "([]a:0N 0N 0N)"},
       {"1#([k:`a`b]v:1 2)", "([k:,`a]v:,1)"},
       {"`size`sym#2#trade", "([]size:100 200i;sym:`aig`bac)"},
       {"`nope#trade", "'nope"},
       {"count 3#trade", "3"},
       {"exec 2#price from trade", "48.5 13.75"},
       {"exec -3#sym from trade where sym=`aig", "`aig`aig`aig"},
-      {"select 2#size by sym from trade", "([sym:`aig`bac]x:(100 300i;200 400i))"},
+      {"select 2#size by sym from trade", "([sym:`aig`bac]size:(100 300i;200 400i))"},
   };
   ExpectAll(kPairs);
 }
@@ -97,7 +97,7 @@ TEST(Drop, LeavesWhatIsBehind) {
       {"`a`b _ `a`b`c!1 2 3", ",`c!,3"},
       {"`a`b _ ([]a:1 2;b:3 4;c:5 6)", "([]c:5 6)"},
       {"`a _ ([]a:1 2;b:3 4)", "'type"},
-      {"`a`x _ ([]a:1 2;b:3 4)", "'x"},
+      {"`a`x _ ([]a:1 2;b:3 4)", "([]b:3 4)"},
       {"2_select size from trade", "([]size:300 400i)"},
       {"-3_select size from trade", "([]size:,100i)"},
       {"1_5", "'type"},

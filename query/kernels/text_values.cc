@@ -54,30 +54,52 @@ absl::StatusOr<std::optional<Value>> ReadDate(std::string_view text) {
   return days.has_value() ? std::optional(Value::Date(*days)) : std::nullopt;
 }
 
-// Returns an instant's date and, after a letter, dash or blank, its time of day: `2013.10.07` and
-// `09:30`.
-std::optional<std::pair<std::string, std::string>> CutInstant(std::string_view text) {
-  const size_t bytes = text.size() > 4 && (text[4] == '.' || text[4] == '-') ? 10 : 8;
-  const std::optional<int32_t> days = ParseDate(text.substr(0, bytes));
+// An instant's date, and its time of day in the form of a literal; empty if the text has none.
+struct Instant {
+  std::string date;
+  std::string clock;
+};
+
+// Cuts an instant at the letter, dash or blank between its date and its time of day.
+absl::StatusOr<std::optional<Instant>> CutInstant(std::string_view text) {
+  constexpr size_t kShortest = 8;  // Length of the shortest date. One form has a `D`: 25Dec2000.
+  size_t cut = text.find_first_of("DT ", kShortest);
+  if (text.find_first_not_of("0123456789") == kShortest && text[kShortest] == '-') cut = kShortest;
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> days, ReadDateText(text.substr(0, cut)));
   if (!days.has_value()) return std::nullopt;
-  text.remove_prefix(std::min(bytes, text.size()));
-  if (text.empty()) return std::pair(FormatDate(*days), std::string());
-  if (std::string_view("DT -").find(text[0]) == std::string_view::npos) return std::nullopt;
-  return std::pair(FormatDate(*days), WithColons(text.substr(1)));
+  Instant instant{FormatDate(*days), ""};
+  if (cut == std::string_view::npos || cut + 1 == text.size()) return instant;
+  std::optional<std::string> clock = ReadClockText(text.substr(cut + 1));
+  if (!clock.has_value()) return std::nullopt;
+  instant.clock = *std::move(clock);
+  return instant;
 }
 
-std::optional<Value> ReadTimestamp(std::string_view text) {
+absl::StatusOr<std::optional<Value>> ReadTimestamp(std::string_view text) {
   if (const std::optional<int64_t> ns = ReadUnixSeconds(text)) return Value::Timestamp(*ns);
-  const auto cut = CutInstant(text);
+  TS_ASSIGN_OR_RETURN(const std::optional<Instant> cut, CutInstant(text));
   if (!cut.has_value()) return std::nullopt;
-  return ReadLiteral(Type::kTimestamp, fmt::format("{}D{}", cut->first, cut->second));
+  return ReadLiteral(Type::kTimestamp, fmt::format("{}D{}", cut->date, cut->clock));
 }
 
-// Reads hh:mm:ss.fraction, whichever literal that is, in the unit of the type.
+// Reads hh:mm:ss.fraction, after days or a minus or not, whichever literal that is, in the unit of
+// the type.
 std::optional<Value> ReadClock(Type type, std::string_view text) {
   const bool negative = text.starts_with('-');
-  std::string literal = WithColons(text.substr(negative ? 1 : 0));
-  if (literal.find('D') == std::string::npos) literal.insert(0, "0D");
+  if (negative) text.remove_prefix(1);
+  std::string literal = "0D";
+  if (const size_t days = text.find('D'); days != std::string_view::npos) {
+    if (days == 0) return std::nullopt;
+    literal = text.substr(0, days + 1);
+    text.remove_prefix(days + 1);
+  } else if (text.empty()) {
+    return std::nullopt;
+  }
+  if (!text.empty()) {
+    const std::optional<std::string> clock = ReadClockText(text);
+    if (!clock.has_value()) return std::nullopt;
+    literal += *clock;
+  }
   const std::optional<Value> span = ReadLiteral(Type::kTimespan, literal);
   if (!span.has_value()) return std::nullopt;
   const int64_t ns = span->as<int64_t>() * (negative ? -1 : 1);
@@ -96,11 +118,11 @@ std::optional<Value> ReadMonth(std::string_view text) {
   return ReadLiteral(Type::kMonth, literal + 'm');
 }
 
-std::optional<Value> ReadDatetime(std::string_view text) {
-  const auto cut = CutInstant(text);
+absl::StatusOr<std::optional<Value>> ReadDatetime(std::string_view text) {
+  TS_ASSIGN_OR_RETURN(const std::optional<Instant> cut, CutInstant(text));
   if (!cut.has_value()) return std::nullopt;
-  const std::string_view clock = cut->second.empty() ? "00:00" : std::string_view(cut->second);
-  return ReadLiteral(Type::kDatetime, fmt::format("{}T{}", cut->first, clock));
+  const std::string_view clock = cut->clock.empty() ? "00:00" : std::string_view(cut->clock);
+  return ReadLiteral(Type::kDatetime, fmt::format("{}T{}", cut->date, clock));
 }
 
 // Reads pairs of hexadecimal digits; returns false if there is anything else.
@@ -175,9 +197,10 @@ absl::StatusOr<Value> ReadText(Type type, std::string_view text) {
       TS_ASSIGN_OR_RETURN(value, ReadDate(text));
       break;
     }
-    case Type::kTimestamp:
-      value = ReadTimestamp(text);
+    case Type::kTimestamp: {
+      TS_ASSIGN_OR_RETURN(value, ReadTimestamp(text));
       break;
+    }
     case Type::kTimespan:
     case Type::kMinute:
     case Type::kSecond:
@@ -187,9 +210,10 @@ absl::StatusOr<Value> ReadText(Type type, std::string_view text) {
     case Type::kMonth:
       value = ReadMonth(text);
       break;
-    case Type::kDatetime:
-      value = ReadDatetime(text);
+    case Type::kDatetime: {
+      TS_ASSIGN_OR_RETURN(value, ReadDatetime(text));
       break;
+    }
     case Type::kByte:
       value = ReadByte(text);
       break;

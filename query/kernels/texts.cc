@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,24 +21,6 @@ namespace {
 // The most memory that the text of a fixed-width element takes; a guid's is the longest.
 constexpr size_t kElementTextBytes = 40;
 
-std::string TextOfElement(Type type, std::span<const std::byte> element) {
-  switch (FiniteOf(type, element)) {
-    case Finite::kFinite:
-      break;
-    case Finite::kNull:
-      if (type != Type::kGuid) return "";
-      return "00000000-0000-0000-0000-000000000000";
-    case Finite::kPlus:
-      return IsFloating(type) ? "0w" : "0W";
-    case Finite::kMinus:
-      return IsFloating(type) ? "-0w" : "-0W";
-  }
-  // q shows seven digits, and so does its `string`.
-  if (type == Type::kFloat) return fmt::format("{:.7g}", LoadLittle<double>(element.data()));
-  if (type == Type::kReal) return fmt::format("{:.7g}", LoadLittle<float>(element.data()));
-  return ElementText(type, element, TimeStyle::kQ);
-}
-
 absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
   const size_t n = vector.count();
   TS_RETURN_IF_ERROR(budget.ChargeItems(n));
@@ -52,7 +35,8 @@ absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
   }
   for (size_t i = 0; i < n; ++i) {
     if (i % 4096 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
-    strings.push_back(Value::String(TextOfElement(vector.type(), ElementAt(vector, i))));
+    strings.push_back(
+        Value::String(TextOfElement(vector.type(), ElementAt(vector, i), TimeStyle::kQ)));
   }
   return Value::List(std::move(strings));
 }
@@ -107,17 +91,64 @@ absl::StatusOr<Value> MapLetters(std::string_view name, const Value& x, Budget& 
   });
 }
 
-absl::StatusOr<Value> TrimEnds(std::string_view name, bool left, bool right, const Value& x,
-                               Budget& budget) {
-  return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
-    if (value.type() != Type::kChar) return TypeError("{} of a {}", name, NameOf(value.type()));
-    if (value.is_atom()) return value;
-    TS_RETURN_IF_ERROR(budget.Charge(value.count()));
-    std::string_view text = value.text();
-    if (left) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    if (right) text = text.substr(0, text.find_last_not_of(' ') + 1);
+// Which nulls `trim` and the like remove, and their name for errors.
+struct TrimmedEnds {
+  std::string_view name;
+  bool left, right;
+};
+
+// Removes nulls from the ends of a vector; an atom stays as it is.
+absl::StatusOr<Value> TrimVector(const TrimmedEnds& ends, const Value& x, Budget& budget) {
+  if (x.is_function()) return TypeError("{} of a {}", ends.name, NameOf(x.type()));
+  if (x.is_atom()) return x;
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x)));
+  if (x.type() == Type::kChar) {
+    std::string_view text = x.text();
+    if (ends.left) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (ends.right) text = text.substr(0, text.find_last_not_of(' ') + 1);
     return Value::String(text);
-  });
+  }
+  TS_ASSIGN_OR_RETURN(const Value nulls, NullFlags(x, budget));
+  const std::span<const uint8_t> flags = nulls.span<uint8_t>();
+  size_t begin = 0, end = flags.size();
+  while (ends.left && begin < end && flags[begin] != 0) ++begin;
+  while (ends.right && begin < end && flags[end - 1] != 0) --end;
+  TS_RETURN_IF_ERROR(budget.Charge(end - begin, sizeof(uint32_t)));
+  ScratchVector<uint32_t> kept(end - begin);
+  std::iota(kept.begin(), kept.end(), static_cast<uint32_t>(begin));
+  return TakeItems(x, kept);
+}
+
+absl::StatusOr<Value> TrimEnds(const TrimmedEnds& ends, const Value& x, Budget& budget,
+                               int depth = 0);
+
+// Trims each item of a dictionary's values or of a column. Atoms stay as they are, so that the
+// count does too.
+absl::StatusOr<Value> TrimItems(const TrimmedEnds& ends, const Value& items, Budget& budget,
+                                int depth) {
+  if (!items.is_vector()) return TrimEnds(ends, items, budget, depth);
+  TS_ASSIGN_OR_RETURN(const Value nulls, NullFlags(items, budget));
+  if (std::ranges::find(nulls.span<uint8_t>(), 1) == nulls.span<uint8_t>().end()) return items;
+  return TypeError("{} of a null", ends.name);
+}
+
+absl::StatusOr<Value> TrimEnds(const TrimmedEnds& ends, const Value& x, Budget& budget, int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (x.is_list() || x.is_table()) {
+    const std::vector<Value>& items = x.is_list() ? x.items() : x.columns();
+    TS_RETURN_IF_ERROR(budget.ChargeItems(items.size()));
+    std::vector<Value> trimmed;
+    for (const Value& item : items) {
+      TS_ASSIGN_OR_RETURN(trimmed.emplace_back(), x.is_list()
+                                                      ? TrimEnds(ends, item, budget, depth + 1)
+                                                      : TrimItems(ends, item, budget, depth + 1));
+    }
+    if (x.is_list()) return Value::List(std::move(trimmed));
+    return Value::Pair(Type::kTable, Attribute::kNone, x.keys(), Value::List(std::move(trimmed)));
+  }
+  if (!x.is_dict()) return TrimVector(ends, x, budget);
+  TS_ASSIGN_OR_RETURN(Value values, TrimItems(ends, x.values(), budget, depth + 1));
+  return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(values));
 }
 
 // Charges the most that a value's text takes: no element's text, with separators, is longer than
@@ -129,6 +160,24 @@ absl::Status ChargeText(const Value& x, Budget& budget) {
 }
 
 }  // namespace
+
+std::string TextOfElement(Type type, std::span<const std::byte> element, TimeStyle style) {
+  switch (FiniteOf(type, element)) {
+    case Finite::kFinite:
+      break;
+    case Finite::kNull:
+      if (type != Type::kGuid) return "";
+      return "00000000-0000-0000-0000-000000000000";
+    case Finite::kPlus:
+      return IsFloating(type) ? "0w" : "0W";
+    case Finite::kMinus:
+      return IsFloating(type) ? "-0w" : "-0W";
+  }
+  // q shows seven digits, and so does its `string`.
+  if (type == Type::kFloat) return fmt::format("{:.7g}", LoadLittle<double>(element.data()));
+  if (type == Type::kReal) return fmt::format("{:.7g}", LoadLittle<float>(element.data()));
+  return ElementText(type, element, style);
+}
 
 absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget) {
   return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
@@ -142,7 +191,7 @@ absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget) {
       TS_RETURN_IF_ERROR(budget.Charge(value.symbol().size()));
       return Value::String(value.symbol());
     }
-    return Value::String(TextOfElement(value.type(), value.elements()));
+    return Value::String(TextOfElement(value.type(), value.elements(), TimeStyle::kQ));
   });
 }
 
@@ -159,15 +208,15 @@ absl::StatusOr<Value> LowerCase(const Value& x, Budget& budget) {
 }
 
 absl::StatusOr<Value> Trim(const Value& x, Budget& budget) {
-  return TrimEnds("trim", true, true, x, budget);
+  return TrimEnds({"trim", true, true}, x, budget);
 }
 
 absl::StatusOr<Value> TrimLeft(const Value& x, Budget& budget) {
-  return TrimEnds("ltrim", true, false, x, budget);
+  return TrimEnds({"ltrim", true, false}, x, budget);
 }
 
 absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget) {
-  return TrimEnds("rtrim", false, true, x, budget);
+  return TrimEnds({"rtrim", false, true}, x, budget);
 }
 
 absl::StatusOr<Value> Pad(int64_t width, const Value& x, Budget& budget) {

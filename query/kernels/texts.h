@@ -2,14 +2,20 @@
 
 // Converts values to strings, and changes strings.
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
+#include "table/element_text.h"
 #include "table/format_value.h"
 #include "table/value.h"
 
 namespace tickstack::query {
+
+// Returns an element as `string` writes it; a null other than that of a guid is an empty text.
+std::string TextOfElement(Type type, std::span<const std::byte> element, TimeStyle style);
 
 // `string x`: returns each atom as text, without the suffix of its type. A null becomes an empty
 // text, a float has seven digits, a string becomes a list of its chars, and a function its q
@@ -21,8 +27,9 @@ absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget);
 absl::StatusOr<Value> UpperCase(const Value& x, Budget& budget);
 absl::StatusOr<Value> LowerCase(const Value& x, Budget& budget);
 
-// Remove the blanks around (Trim), before (TrimLeft) or after (TrimRight) strings. `type` for
-// anything but a string or a list of strings.
+// Remove the nulls around (Trim), before (TrimLeft) or after (TrimRight) the items of a vector: of
+// a string the blanks. Lists, dictionaries and tables are trimmed item by item. An atom stays as it
+// is. Errors: `type` for functions, and for a null among the atoms of a dictionary or column.
 absl::StatusOr<Value> Trim(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimLeft(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget);

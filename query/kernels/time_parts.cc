@@ -29,8 +29,9 @@ std::string_view NameOfPart(TimePart part) {
 
 bool HasPart(Type type, TimePart part) {
   switch (part) {
-    case TimePart::kYear:
     case TimePart::kMonth:
+      return IsInstant(type) || IsTimeOfDay(type);
+    case TimePart::kYear:
       return IsInstant(type);
     case TimePart::kDay:
     case TimePart::kWeek:
@@ -96,6 +97,8 @@ absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget) 
   if (!HasPart(type, part)) return TypeError("{} of a {}", NameOfPart(part), NameOf(type));
   constexpr int64_t kMinuteNs = 60 * kNsPerSecond, kHourNs = 60 * kMinuteNs;
   const bool instant = IsInstant(type);
+  // `mm` of a time of day is its minute, as in q.
+  if (part == TimePart::kMonth && !instant) part = TimePart::kMinute;
   const auto clock = [&](int64_t ns) { return instant ? TimeOfDayNs(ns) : ns; };
   switch (part) {
     case TimePart::kHour:

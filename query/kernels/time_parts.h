@@ -10,8 +10,9 @@
 
 namespace tickstack::query {
 
-// Parts of a time. Their names in q are `year`, `mm` (month), `dd`, `week`, `hh`, `uu` (minute) and
-// `ss`. They are ints, except that the week is the date of its Monday.
+// Parts of a time. Their names in q are `year`, `mm` (month; of a time of day the minute), `dd`,
+// `week`, `hh`, `uu` (minute) and `ss`. They are ints, except that the week is the date of its
+// Monday.
 enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
 
 // Returns the part that q calls `name`; nullopt if there is none.

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace tickstack::query {
@@ -104,40 +105,34 @@ std::optional<Type> RoundDownType(Type x, Type y) {
 }  // namespace
 
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
-  switch (op) {
-    case AtomicOp::kAdd:
+  if (std::holds_alternative<Comparison>(op)) return Lookup(kCompareRules, x, y);
+  switch (std::get<Arithmetic>(op)) {
+    case Arithmetic::kAdd:
       return Lookup(kAddRules, x, y);
-    case AtomicOp::kSubtract:
+    case Arithmetic::kSubtract:
       return SubtractType(x, y);
-    case AtomicOp::kMultiply:
+    case Arithmetic::kMultiply:
       return Lookup(kMultiplyRules, x, y);
-    case AtomicOp::kFill:
+    case Arithmetic::kFill:
       if (x == y && IsVectorType(x)) return x;
       return Lookup(kLesserRules, x, y);
-    case AtomicOp::kPower:
-    case AtomicOp::kLogarithm:
-    case AtomicOp::kDivide: {
+    case Arithmetic::kPower:
+    case Arithmetic::kLogarithm:
+    case Arithmetic::kDivide: {
       const bool numbers = IsVectorType(x) && IsVectorType(y) && !IsName(x) && !IsName(y);
       return numbers ? std::optional(Type::kFloat) : std::nullopt;
     }
-    case AtomicOp::kFloorDivide:
+    case Arithmetic::kFloorDivide:
       return FloorDivideType(x, y);
-    case AtomicOp::kModulo:
+    case Arithmetic::kModulo:
       return Lookup(kModuloRules, x, y);
-    case AtomicOp::kRoundDown:
+    case Arithmetic::kRoundDown:
       return RoundDownType(x, y);
-    case AtomicOp::kLesser:
-    case AtomicOp::kGreater:
+    case Arithmetic::kLesser:
+    case Arithmetic::kGreater:
       return Lookup(kLesserRules, x, y);
-    case AtomicOp::kEqual:
-    case AtomicOp::kNotEqual:
-    case AtomicOp::kLess:
-    case AtomicOp::kGreaterThan:
-    case AtomicOp::kLessOrEqual:
-    case AtomicOp::kGreaterOrEqual:
-      break;
   }
-  return Lookup(kCompareRules, x, y);
+  TS_CHECK(false);
 }
 
 std::optional<Type> DeltasType(Type type) { return TypeAt(kDeltasRules, type); }

@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 #include "table/types.h"
 
 namespace tickstack::query {
 
-enum class AtomicOp {
+enum class Arithmetic {
   kAdd,
   kSubtract,
   kMultiply,
@@ -24,6 +25,8 @@ enum class AtomicOp {
   kLesser,
   kGreater,
   kFill,  // y, or x where y is null
+};
+enum class Comparison {
   kEqual,
   kNotEqual,
   kLess,
@@ -31,10 +34,12 @@ enum class AtomicOp {
   kLessOrEqual,
   kGreaterOrEqual,
 };
+// An operator that works item by item.
+using AtomicOp = std::variant<Arithmetic, Comparison>;
 
-constexpr bool IsComparison(AtomicOp op) { return op >= AtomicOp::kEqual; }
-constexpr bool IsWholeDivision(AtomicOp op) {
-  return op == AtomicOp::kFloorDivide || op == AtomicOp::kModulo || op == AtomicOp::kRoundDown;
+constexpr bool IsWholeDivision(Arithmetic op) {
+  return op == Arithmetic::kFloorDivide || op == Arithmetic::kModulo ||
+         op == Arithmetic::kRoundDown;
 }
 
 // Returns the type of `x op y` for elements of the vector types x and y; nullopt if q fails with

@@ -25,7 +25,7 @@ absl::StatusOr<Value> FlagsOf(const Value& vector, Budget& budget, F f) {
 absl::StatusOr<Value> NullFlags(const Value& x, Budget& budget) {
   return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
     if (vector.is(Type::kSymbol)) {
-      return ApplyAtomic(AtomicOp::kEqual, vector, Value::Symbol(""), budget);
+      return ApplyAtomic(Comparison::kEqual, vector, Value::Symbol(""), budget);
     }
     return FlagsOf(vector, budget, []<typename T>(Type type, const T& element) {
       return IsNullElement(type, element);
@@ -55,13 +55,13 @@ absl::StatusOr<Value> Negate(const Value& x, Budget& budget) {
       return std::move(out).Finish();
     }
     const Value zero = type == Type::kReal ? Value::Real(0) : Value::Int(0);
-    return ApplyAtomic(AtomicOp::kSubtract, zero, vector, budget);
+    return ApplyAtomic(Arithmetic::kSubtract, zero, vector, budget);
   });
 }
 
 absl::StatusOr<Value> Absolute(const Value& x, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Value negative, Negate(x, budget));
-  return ApplyAtomic(AtomicOp::kGreater, x, negative, budget);
+  return ApplyAtomic(Arithmetic::kGreater, x, negative, budget);
 }
 
 }  // namespace tickstack::query

@@ -15,6 +15,7 @@
 #include "query/kernels/search.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
+#include "query/language/item_terms.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
@@ -22,17 +23,50 @@ namespace {
 
 bool HoldsItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// Returns what an item becomes; `old` is nullopt for an item that does not exist yet.
-using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(std::optional<Value> old,
-                                                         const std::optional<Value>& y)>;
+// An item before it is amended.
+struct Old {
+  Value item;
+  bool is_new = false;  // True for an item that is not there yet; `item` is then its null.
+};
 
-absl::StatusOr<Value> Changed(Context& context, std::optional<Value> old,
-                              const std::optional<Value>& y, const Term* f) {
+// Returns what an item becomes.
+using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(Old old, const std::optional<Value>& y)>;
+
+bool JoinsItems(const Term& f) {
+  const auto* const function = std::get_if<Function>(&f);
+  const auto* const builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
+  return builtin != nullptr && (*builtin)->name == ",";
+}
+
+// Returns what f makes of a new item and y: y itself, as in counts[`new]+:1. To a list, y is
+// appended. nullopt: f is applied as to any other item.
+absl::StatusOr<std::optional<Value>> FirstOf(const Value& null, const Value& y, const Term& f,
+                                             Budget& budget) {
+  if (null.is_dict() && y.is_atom()) {  // The row of a keyed table: y for each column.
+    std::vector<Value> items;
+    for (size_t i = 0; i < null.values().count(); ++i) {
+      const Value item = ItemAt(null.values(), i);
+      if (HoldsItems(item) && JoinsItems(f)) {
+        TS_ASSIGN_OR_RETURN(items.emplace_back(), Join(item, y, budget));
+      } else {
+        items.push_back(y);
+      }
+    }
+    return std::optional(Value::Dict(null.keys(), Collapse(std::move(items))));
+  }
+  if (HoldsItems(null) && JoinsItems(f)) return std::optional<Value>();
+  return std::optional(y);
+}
+
+absl::StatusOr<Value> Changed(Context& context, Old old, const std::optional<Value>& y,
+                              const Term* f) {
   if (f == nullptr) return *y;
-  // Adds y as it is to an item that does not exist yet, as in counts[`new]+:1.
-  if (!old.has_value() && y.has_value()) return *y;
+  if (old.is_new && y.has_value()) {
+    TS_ASSIGN_OR_RETURN(std::optional<Value> first, FirstOf(old.item, *y, *f, context.budget));
+    if (first.has_value()) return *std::move(first);
+  }
   std::vector<Term> args;
-  args.emplace_back(old.has_value() ? *std::move(old) : Value());
+  args.emplace_back(std::move(old.item));
   if (y.has_value()) args.emplace_back(*y);
   TS_ASSIGN_OR_RETURN(Term changed, ApplyTerm(context, *f, args));
   return ToValue(std::move(changed), context.budget);
@@ -130,7 +164,7 @@ absl::Status AmendList(Context& context, Value& x, const Value& index,
       at = static_cast<size_t>(*number);
     }
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, one, i, n));
-    TS_ASSIGN_OR_RETURN(Value item, make(ItemAt(x, at), part));
+    TS_ASSIGN_OR_RETURN(Value item, make({ItemAt(x, at)}, part));
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(item)));
     return items.Set(at, std::move(item));
   };
@@ -139,14 +173,57 @@ absl::Status AmendList(Context& context, Value& x, const Value& index,
   return items.End(status);
 }
 
+Value RowOf(const SymbolVector& names, const std::vector<Value>& columns, size_t row) {
+  std::vector<Value> items;
+  for (const Value& column : columns) {
+    items.push_back(row == kNoItem ? NullOf(column.type()) : ItemAt(column, row));
+  }
+  return Value::Dict(Value::Symbols(names), Collapse(std::move(items)));
+}
+
+// Returns the rows of a table as a list of dictionaries.
+absl::StatusOr<Value> RowsAsList(const Value& table, Budget& budget) {
+  TS_RETURN_IF_ERROR(CheckTable(table));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(table.count() * (table.columns().size() + 2)));
+  std::vector<Value> rows;
+  for (size_t i = 0; i < table.count(); ++i) {
+    rows.push_back(RowOf(table.column_names(), table.columns(), i));
+  }
+  return Value::List(std::move(rows));
+}
+
+// Returns the item that a dictionary of dictionaries has for a key that is missing: the first one
+// with nulls for its values. nullopt: its items are no dictionaries.
+std::optional<Value> MissingEntry(const Value& x) {
+  if (!x.is_dict() || x.is_keyed_table()) return std::nullopt;
+  if (x.values().is_table()) {
+    return RowOf(x.values().column_names(), x.values().columns(), kNoItem);
+  }
+  if (!x.values().is_list() || x.values().count() == 0) return std::nullopt;
+  const Value& first = x.values().items().front();
+  if (!first.is_dict() || !HoldsItems(first.values())) return std::nullopt;
+  const ScratchVector<uint32_t> none(first.values().count(), kNoItem);
+  return Value::Dict(first.keys(), TakeItems(first.values(), none));
+}
+
+// Returns the null of a dictionary's items, for a key that is missing.
+Value NewItemOf(const Value& dict, const Value& values) {
+  if (std::optional<Value> entry = MissingEntry(dict)) return *std::move(entry);
+  return values.is_list() ? MissingItem(values.items()) : NullOf(values.type());
+}
+
 // Amends a dictionary; a new key comes after the others.
 absl::Status AmendDict(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
   Budget& budget = context.budget;
-  if (!HoldsItems(x.keys()) || !HoldsItems(x.values()))
+  const bool rows = x.values().is_table();  // Dictionaries of the same names are one.
+  if (!HoldsItems(x.keys()) || (!HoldsItems(x.values()) && !rows))
     return NyiError("amend of such a dictionary");
   TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(x)));
   Value keys = x.keys(), values = x.values();
+  if (rows) {
+    TS_ASSIGN_OR_RETURN(values, RowsAsList(values, budget));
+  }
   const bool all = index.is_null(), one = !all && IsItemOf(keys, index);
   const size_t n = all ? keys.count() : one ? 1 : index.count();
   for (size_t i = 0; i < n; ++i) {
@@ -157,7 +234,7 @@ absl::Status AmendDict(Context& context, Value& x, const Value& index,
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, one, i, n));
     const bool known = at < keys.count();
     TS_ASSIGN_OR_RETURN(
-        Value item, make(known ? std::optional<Value>(ItemAt(values, at)) : std::nullopt, part));
+        Value item, make(known ? Old{ItemAt(values, at)} : Old{NewItemOf(x, values), true}, part));
     if (known) {
       ItemsInPlace items(values, budget);
       TS_RETURN_IF_ERROR(items.Begin(1));
@@ -166,23 +243,21 @@ absl::Status AmendDict(Context& context, Value& x, const Value& index,
       if (keys.is_vector() && !key.is_atom_of(keys.type())) {
         return TypeError("a key of {} among {}s", NameOf(key.type()), NameOf(keys.type()));
       }
+      if (values.is_vector() && !item.is_atom_of(values.type())) {
+        return TypeError("a {} among {}s", NameOf(item.type()), NameOf(values.type()));
+      }
       TS_ASSIGN_OR_RETURN(keys, Join(keys, Enlist(key), budget));
       TS_ASSIGN_OR_RETURN(values, Join(values, Enlist(std::move(item)), budget));
     }
+  }
+  if (values.is_list() && std::ranges::any_of(values.items(), &Value::is_dict)) {
+    TS_ASSIGN_OR_RETURN(values, CollectItems(std::move(values.mutable_items()), budget));
   }
   x = Value::Pair(Type::kDict, Attribute::kNone, std::move(keys), std::move(values));
   return absl::OkStatus();
 }
 
 // ---- Rows
-
-Value RowOf(const SymbolVector& names, const std::vector<Value>& columns, size_t row) {
-  std::vector<Value> items;
-  for (const Value& column : columns) {
-    items.push_back(row == kNoItem ? NullOf(column.type()) : ItemAt(column, row));
-  }
-  return Value::Dict(Value::Symbols(names), Collapse(std::move(items)));
-}
 
 // Returns the item that a row has for a column: by its name from a dictionary, by its place from a
 // list. nullopt: the dictionary has none.
@@ -250,7 +325,7 @@ absl::Status AmendRows(Context& context, Value& x, const Value& index,
     }
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, one, i, n));
     TS_ASSIGN_OR_RETURN(const Value row,
-                        make(RowOf(names, columns, static_cast<size_t>(*at)), part));
+                        make({RowOf(names, columns, static_cast<size_t>(*at))}, part));
     TS_RETURN_IF_ERROR(CheckNames(row, names));
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(row)));
     places.push_back(*at);
@@ -290,8 +365,9 @@ absl::Status AmendKeyed(Context& context, Value& x, const Value& index,
   for (size_t i = 0; i < found.size(); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, wanted.one, i, found.size()));
+    const bool is_new = found[i] == kNoItem;
     const Value before = RowOf(names, columns, found[i]);
-    TS_ASSIGN_OR_RETURN(const Value row, make(before, part));
+    TS_ASSIGN_OR_RETURN(const Value row, make({before, is_new}, part));
     TS_RETURN_IF_ERROR(CheckNames(row, names));
     TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(row)));
     for (size_t column = 0; column < columns.size(); ++column) {
@@ -332,8 +408,7 @@ absl::Status AmendTable(Context& context, Value& x, const Value& index,
     while (at < names.size() && names[at] != name) ++at;
     const bool known = at < names.size();
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, index.is_atom(), i, n));
-    TS_ASSIGN_OR_RETURN(Value column,
-                        make(known ? std::optional<Value>(columns[at]) : std::nullopt, part));
+    TS_ASSIGN_OR_RETURN(Value column, make(known ? Old{columns[at]} : Old{Value(), true}, part));
     if (!HoldsItems(column)) {
       TS_RETURN_IF_ERROR(context.budget.Charge(rows, 16));
       column = Repeat(column, rows);
@@ -352,8 +427,40 @@ absl::Status AmendTable(Context& context, Value& x, const Value& index,
   return absl::OkStatus();
 }
 
+// Returns whether an index is a list of lists of indices, as in x[(0 1;2)].
+bool NestsIndices(const Value& x, const Value& index) {
+  if (!index.is_list() || x.is_keyed_table()) return false;
+  if (x.is_dict() && !x.keys().is_vector()) return false;  // Lists may be its keys.
+  return std::ranges::any_of(index.items(), HoldsItems);
+}
+
+// Appends the atoms of a list of indices, and for each of them its part of y.
+absl::Status Flatten(const Value& index, const std::optional<Value>& y, Budget& budget,
+                     std::vector<Value>& indices, std::vector<Value>& parts, int depth = 0) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  TS_RETURN_IF_ERROR(budget.ChargeItems(2 * index.count()));
+  for (size_t i = 0; i < index.count(); ++i) {
+    const Value item = ItemAt(index, i);
+    TS_ASSIGN_OR_RETURN(std::optional<Value> part, PartOf(y, false, i, index.count()));
+    if (HoldsItems(item)) {
+      TS_RETURN_IF_ERROR(Flatten(item, part, budget, indices, parts, depth + 1));
+      continue;
+    }
+    indices.push_back(item);
+    if (part.has_value()) parts.push_back(*std::move(part));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AmendLevel(Context& context, Value& x, const Value& index,
                         const std::optional<Value>& y, MakeItem make) {
+  if (NestsIndices(x, index)) {
+    std::vector<Value> indices, parts;
+    TS_RETURN_IF_ERROR(Flatten(index, y, context.budget, indices, parts));
+    std::optional<Value> all;
+    if (y.has_value()) all = Value::List(std::move(parts));
+    return AmendLevel(context, x, Collapse(std::move(indices)), all, make);
+  }
   if (HoldsItems(x)) return AmendList(context, x, index, y, make);
   if (x.is_table() || x.is_keyed_table()) TS_RETURN_IF_ERROR(CheckTable(x));
   if (x.is_table()) {
@@ -369,16 +476,18 @@ absl::Status AmendLevel(Context& context, Value& x, const Value& index,
 }
 
 absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
-                   const std::optional<Value>& y, const Term* f) {
+                   const std::optional<Value>& y, const Term* f, bool is_new) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
   if (indices.empty()) {
-    TS_ASSIGN_OR_RETURN(x, Changed(context, x, y, f));
+    TS_ASSIGN_OR_RETURN(x, Changed(context, {x, is_new}, y, f));
     return absl::OkStatus();
   }
   if (x.is_keyed_table() && indices[0].is_null()) {  // All rows of the values.
     Value keys = x.keys(), values = x.values();
-    TS_RETURN_IF_ERROR(Amend(context, values, indices.subspan(1), y, f));
+    // With other indices, these are of each row.
+    const size_t first = indices.size() == 1 ? 1 : 0;
+    TS_RETURN_IF_ERROR(Amend(context, values, indices.subspan(first), y, f, is_new));
     if (!values.is_table() || values.count() != keys.count()) {
       return TypeError("values of a keyed table that are no table of as many rows");
     }
@@ -389,16 +498,19 @@ absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
                       indices[1].is_atom_of(Type::kSymbol);
   if (by_row) {  // t[i;`c] is a part of a column.
     const Value turned[] = {indices[1], indices[0]};
-    return Amend(context, x, turned, y, f);
+    return Amend(context, x, turned, y, f, is_new);
   }
   return AmendLevel(
       context, x, indices[0], y,
-      [&](std::optional<Value> old, const std::optional<Value>& part) -> absl::StatusOr<Value> {
+      [&](Old old, const std::optional<Value>& part) -> absl::StatusOr<Value> {
+        old.is_new |= is_new;
         if (indices.size() == 1) return Changed(context, std::move(old), part, f);
-        if (!old.has_value()) return LengthError("an index into what is not there");
-        Value inner = *std::move(old);
-        TS_RETURN_IF_ERROR(Amend(context, inner, indices.subspan(1), part, f));
-        return inner;
+        // Among missing items, only rows and dictionaries have items of their own.
+        if (old.is_new && !old.item.is_dict()) {
+          return LengthError("an index into what is not there");
+        }
+        TS_RETURN_IF_ERROR(Amend(context, old.item, indices.subspan(1), part, f, old.is_new));
+        return std::move(old.item);
       });
 }
 
@@ -407,7 +519,7 @@ absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
 absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indices,
                        const Change& change) {
   if (x.is_table() || x.is_keyed_table()) TS_RETURN_IF_ERROR(CheckTable(x));
-  return Amend(context, x, indices, change.y, change.f);
+  return Amend(context, x, indices, change.y, change.f, /*is_new=*/false);
 }
 
 absl::Status AmendVariable(Context& context, std::string_view name, std::span<const Value> indices,

@@ -82,7 +82,7 @@ Result Binary(Context& context, Args args) {
 }
 
 // Builtin::apply for an operator that works item by item.
-template <AtomicOp op>
+template <auto op>
 Result Atomic(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));

@@ -14,9 +14,24 @@
 namespace tickstack::query::builtins {
 namespace {
 
+// Returns whether x$y would enumerate y: x is no type, and y are names or x is a variable.
+bool Enumerates(Context& context, const Value& x, const Term& y) {
+  if (!x.is_atom_of(Type::kSymbol) || x.symbol().empty() || FindCastTarget(x.symbol())) {
+    return false;
+  }
+  const auto* const slice = std::get_if<Slice>(&y);
+  const auto* const value = std::get_if<Value>(&y);
+  const bool names = slice != nullptr ? slice->type() == Type::kSymbol
+                                      : value != nullptr && value->type() == Type::kSymbol;
+  return names || context.variables.Has(x.symbol());
+}
+
 // Casts; with a long on the left, pads texts; with floats on the left, multiplies matrices.
 Result CastTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (Enumerates(context, x, args[1])) {
+    return NyiError(fmt::format("`{}$, an enumeration", x.symbol()));
+  }
   if (x.is_atom_of(Type::kLong)) {
     TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
     return FromValue(Pad(x.as<int64_t>(), y, context.budget));
@@ -102,9 +117,9 @@ Result ScalarFromVector(Context& context, Args args) {
 }
 
 constexpr std::array kCastTable = {
-    Builtin{"$", 2, 2, true, CastTerm, true},
-    Builtin{"vs", 2, 2, true, VectorFromScalar},
-    Builtin{"sv", 2, 2, true, ScalarFromVector},
+    With(Builtin::kPure, Builtin{"$", 2, 2, true, CastTerm, true}),
+    Builtin{"vs", 2, 2, true, VectorFromScalar, true},
+    Builtin{"sv", 2, 2, true, ScalarFromVector, true},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "query/language/parse_tree.h"
 #include "query/language/parser.h"
 #include "query/language/process_values.h"
+#include "query/language/sql_text.h"
 #include "query/language/tree_of_node.h"
 #include "query/language/variables.h"
 
@@ -24,6 +25,7 @@ Result ValueOfText(Context& context, std::string_view text) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
   Result result = KeepingResult(context.budget, [&]() -> Result {
+    if (AnswersUnlikeSql(text)) return SqlError(text);
     Variables variables(context.variables.request());
     if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
     TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
@@ -31,13 +33,21 @@ Result ValueOfText(Context& context, std::string_view text) {
     Context inner{context.environment, context.budget, variables};
     return EvaluateStatements(inner, statements);
   });
-  if (!result.ok()) context.variables.request().AddToTrace(text);
-  return result;
+  if (result.ok()) return result;
+  context.variables.request().AddToTrace(text);
+  return OrSqlError(text, result.status());
 }
 
 // Returns the value of something: a text is evaluated, a name gives what it names for the request,
-// a list applies its first item to the others, a dictionary gives its values.
+// a list applies its first item to the others, a dictionary gives its values, and a column of
+// symbols is itself.
 Result ValueOfTerm(Context& context, Args args) {
+  // A symbol column of a query or of a stored table is an enumeration in an HDB of q.
+  if (const auto* const column = std::get_if<Slice>(&args[0]);
+      column != nullptr && column->type() == Type::kSymbol &&
+      (context.scope != nullptr || column->column.stored() != nullptr)) {
+    return std::move(args[0]);
+  }
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (value.is_dict()) return value.values();
   if (value.is_null()) return Value::Long(0);  // The generic null is the primitive number 0.
@@ -62,7 +72,7 @@ Result ValueOfTerm(Context& context, Args args) {
     return ApplyTerm(context, std::move(f), arguments);
   }
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(value, context.budget));
-  if (function.has_value()) return FromValue(PartsOfFunction(*function, context.budget));
+  if (function.has_value()) return FromValue(PartsOfFunction(*function, context));
   return NyiError("value");
 }
 
@@ -101,16 +111,19 @@ Result Statement(Context& context, Args args) {
   if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
   constexpr std::string_view kLanguage = "q)";
   if (!text.text().starts_with(kLanguage)) {
-    return NyiError("SQL; write q with q) in front: q)select from trade");
+    return SqlError(text.text(), kLanguage);
   }
   Term statement = Value::String(text.text().substr(kLanguage.size()));
   return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));
 }
 
 constexpr std::array kInterpretTable = {
-    Builtin{"value", 1, 1, false, ValueOfTerm}, Builtin{"parse", 1, 1, false, ParseTerm},
-    Builtin{"eval", 1, 1, false, Eval},         Builtin{"reval", 1, 1, false, Reval},
-    Builtin{"get", 1, 1, false, Get},           Builtin{".o.ex", 1, 1, false, Statement},
+    With(Builtin::kInterprets, Builtin{"value", 1, 1, false, ValueOfTerm}),
+    With(Builtin::kInterprets, Builtin{"parse", 1, 1, false, ParseTerm}),
+    With(Builtin::kInterprets, Builtin{"eval", 1, 1, false, Eval}),
+    With(Builtin::kInterprets, Builtin{"reval", 1, 1, false, Reval}),
+    With(Builtin::kInterprets, Builtin{"get", 1, 1, false, Get}),
+    Builtin{".o.ex", 1, 1, false, Statement},
 };
 
 }  // namespace

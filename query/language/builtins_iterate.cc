@@ -28,7 +28,7 @@ absl::StatusOr<bool> IsFunctionTerm(const Term& term, Budget& budget) {
 
 // Returns whether the term is applied: a function, or the handle of the client.
 absl::StatusOr<bool> IsApplied(Context& context, const Term& term) {
-  if (IsHandle(context, term)) return true;
+  if (IsHandle(context, term) || IsConsole(term)) return true;
   return IsFunctionTerm(term, context.budget);
 }
 
@@ -147,9 +147,9 @@ Result TrapListWithTrace(Context& context, Args args) {
 }
 
 constexpr std::array kIterateTable = {
-    Builtin{"@", 2, 4, true, At},
-    Builtin{".", 2, 4, true, Dot},
-    Builtin{":", 2, 2, true, Right},
+    Builtin{"@", 2, 4, true, At, true},
+    Builtin{".", 2, 4, true, Dot, true},
+    Builtin{":", 2, 2, true, Right, true},
     Builtin{"'", 2, 2, false, Compose},
     Builtin{"each", 2, 2, true, Iterated<Iterator::kEach>, true},
     Builtin{"peach", 2, 2, true, Iterated<Iterator::kEach>, true},

@@ -200,17 +200,28 @@ absl::StatusOr<Value> TakeFrom(int64_t n, const Slice& slice, Budget& budget) {
   return GatherRows(slice.column, rows, budget);
 }
 
+// Returns items of a vector or list, or rows of a table.
+Value ItemsOrRows(const Value& from, std::span<const uint32_t> positions) {
+  if (!from.is_table()) return TakeItems(from, positions);
+  std::vector<Value> columns;
+  for (const Value& column : from.columns()) columns.push_back(TakeItems(column, positions));
+  return Value::Table(from.column_names(), std::move(columns));
+}
+
 // Returns a dictionary's entries at the positions that `part` names.
 Result EntriesOf(const Value& dict, Part part, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
   ScratchVector<uint32_t> positions;
   for (size_t i = 0; i < part.take; ++i) positions.push_back(static_cast<uint32_t>(part.skip + i));
-  return Value::Dict(TakeItems(dict.keys(), positions), TakeItems(dict.values(), positions));
+  return Value::Dict(TakeItems(dict.keys(), positions), ItemsOrRows(dict.values(), positions));
 }
 
+// Returns whether a value is a dictionary of items, or of the rows of a table.
 bool IsEntries(const Value& value) {
-  return value.is_dict() && IsSequence(value.keys()) && IsSequence(value.values()) &&
-         value.keys().count() == value.values().count();
+  if (!value.is_dict() || !IsSequence(value.keys())) return false;
+  const Value& values = value.values();
+  if (values.is_table() && !CheckTable(values).ok()) return false;
+  return (IsSequence(values) || values.is_table()) && value.keys().count() == values.count();
 }
 
 // If `kept`, returns the entries whose keys are in `keys`, with nulls for keys that are missing;
@@ -233,9 +244,9 @@ Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& bud
     if (!found) positions.push_back(kept ? kNoItem : static_cast<uint32_t>(i));
   }
   if (kept) {
-    return Value::Dict(keys.is_atom() ? Enlist(keys) : keys, TakeItems(dict.values(), positions));
+    return Value::Dict(keys.is_atom() ? Enlist(keys) : keys, ItemsOrRows(dict.values(), positions));
   }
-  return Value::Dict(TakeItems(dict.keys(), positions), TakeItems(dict.values(), positions));
+  return Value::Dict(TakeItems(dict.keys(), positions), ItemsOrRows(dict.values(), positions));
 }
 
 Result ViewOfPart(TableView view, Part part) {
@@ -243,10 +254,25 @@ Result ViewOfPart(TableView view, Part part) {
   return view;
 }
 
+// Returns rows of nulls, with the columns of a table.
+Result NullRows(int64_t n, const TableView& view, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> nowhere, Circular(n, 0, budget));
+  std::vector<Value> columns;
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Slice column, view.ColumnAt(i, budget));
+    TS_ASSIGN_OR_RETURN(const Value none, Materialise(column, budget));
+    TS_RETURN_IF_ERROR(budget.Charge(nowhere.size(), sizeof(Guid)));
+    columns.push_back(TakeItems(none, nowhere));
+  }
+  TableView rows = ViewOf(view.names, std::move(columns));
+  rows.key_columns = view.key_columns;
+  return rows;
+}
+
 Result TakeRows(int64_t n, TableView view, Budget& budget) {
   const size_t rows = view.count();  // Before the view is moved: arguments have no order.
   if (Magnitude(n) <= rows) return ViewOfPart(std::move(view), PartTaken(n, rows));
-  if (rows == 0) return view;
+  if (rows == 0) return NullRows(n, view, budget);
   TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, Circular(n, rows, budget));
   TS_ASSIGN_OR_RETURN(TableView taken, RowsInOrder(view, std::move(positions), budget));
   return taken;
@@ -300,6 +326,12 @@ Result TakeTerm(Context& context, Args args) {
     TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(*view, x));
     return WithColumns(*view, columns);
   }
+  if (view.has_value() && view->key_columns > 0 && x.is_table()) {  // The rows of these keys.
+    TS_ASSIGN_OR_RETURN(Term rows, IndexTerm(context, *std::move(view), x));
+    TS_ASSIGN_OR_RETURN(Value values, builtins::Take(context, rows));
+    if (!values.is_table()) return TypeError("keys # a keyed table");
+    return Value::KeyedTable(x, std::move(values));
+  }
   if (view.has_value()) args[1] = *std::move(view);
   if (const auto* slice = std::get_if<Slice>(&args[1]); slice != nullptr && n.has_value()) {
     return FromValue(Settled(TakeFrom(*n, *slice, budget)));
@@ -332,6 +364,42 @@ Result WithoutItem(const Value& list, int64_t n, Budget& budget) {
   return TakeItems(list, positions);
 }
 
+// Returns the rows of a keyed table whose keys are not among the rows of `keys`.
+Result WithoutKeys(const Value& keys, const TableView& table, Budget& budget) {
+  std::vector<size_t> key_columns(table.key_columns);
+  std::iota(key_columns.begin(), key_columns.end(), size_t{0});
+  TS_ASSIGN_OR_RETURN(const TableView dropped, ViewOf(keys));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint8_t> flags,
+                      AreRowsOf(WithColumns(table, key_columns), dropped, budget));
+  TS_RETURN_IF_ERROR(budget.Charge(flags.size(), sizeof(uint32_t)));
+  Positions positions;
+  for (uint32_t i = 0; i < flags.size(); ++i) {
+    if (flags[i] == 0) positions.push_back(i);
+  }
+  return FromView(RowsInOrder(table, std::move(positions), budget));
+}
+
+// table _ n: the table without row n. keyed table _ row: without the row that has these keys.
+Result WithoutRow(const Value& table, const Term& which, Budget& budget) {
+  const auto* const y = std::get_if<Value>(&which);
+  TS_ASSIGN_OR_RETURN(TableView view, ViewOf(table));
+  if (y != nullptr && y->is_dict() && view.key_columns > 0) {
+    TS_ASSIGN_OR_RETURN(TableView row, TableOfRow(*y));
+    TS_ASSIGN_OR_RETURN(const Value keys, Release(std::move(row), budget));
+    return WithoutKeys(keys, view, budget);
+  }
+  const std::optional<int64_t> n = y == nullptr ? std::nullopt : WholeNumber(*y);
+  if (!n.has_value()) return TypeError("a table _ what is no row number");
+  if (view.key_columns > 0) return NyiError("a keyed table _ a number");
+  if (*n < 0 || static_cast<size_t>(*n) >= view.count()) return view;
+  TS_RETURN_IF_ERROR(budget.Charge(view.count(), sizeof(uint32_t)));
+  Positions positions;
+  for (uint32_t i = 0; i < view.count(); ++i) {
+    if (i != *n) positions.push_back(i);
+  }
+  return FromView(RowsInOrder(view, std::move(positions), budget));
+}
+
 Result DropTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
@@ -344,15 +412,18 @@ Result DropTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(std::optional<TableView> view, AsView(context, args[1]));
   if (view.has_value()) {
     if (n.has_value()) return ViewOfPart(*view, PartLeft(*n, view->count()));
+    if (x.is_table() && view->key_columns > 0) return WithoutKeys(x, *view, budget);
     if (!x.is(Type::kSymbol)) return TypeError("{} _ a table", NameOf(x.type()));
     if (view->key_columns > 0) return NyiError("_ of columns of a keyed table");
-    TS_ASSIGN_OR_RETURN(const std::vector<size_t> dropped, ColumnsNamed(*view, x));
-    std::vector<size_t> left;
+    std::vector<size_t> left;  // A name that no column has drops nothing, as in q.
     for (size_t i = 0; i < view->columns.size(); ++i) {
-      if (std::ranges::find(dropped, i) == dropped.end()) left.push_back(i);
+      bool dropped = false;
+      for (size_t j = 0; j < x.count() && !dropped; ++j) dropped = x.symbols()[j] == view->names[i];
+      if (!dropped) left.push_back(i);
     }
     return WithColumns(*view, left);
   }
+  if (IsTableValue(x)) return WithoutRow(x, args[1], budget);
   if (const auto* slice = std::get_if<Slice>(&args[1]); slice != nullptr && n.has_value()) {
     const Part left = PartLeft(*n, slice->count());
     return Slice{slice->column, RowsOf(*slice->rows, left)};
@@ -408,14 +479,32 @@ Result JoinTerm(Context& context, Args args) {
 
 bool IsRowsOrEntries(const Value& value) { return value.is_table() || value.is_dict(); }
 
-// Razes a list that has tables or dictionaries among its items.
+// Returns the rows of all tables as a list of dictionaries.
+Result RowsOfTables(Context& context, const std::vector<TableView>& tables) {
+  std::vector<Value> rows;
+  for (const TableView& table : tables) {
+    for (size_t i = 0; i < table.count(); ++i) {
+      TS_ASSIGN_OR_RETURN(rows.emplace_back(), RowAt(table, i));
+      TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(rows.back())));
+      TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    }
+  }
+  return Collapse(std::move(rows));
+}
+
+// Razes a list that has tables or dictionaries among its items. Tables whose columns differ become
+// a list of their rows.
 Result RazeRows(Context& context, const std::vector<Value>& parts) {
   std::vector<TableView> tables;
   for (const Value& part : parts) {
     if (!part.is_table()) break;
     TS_ASSIGN_OR_RETURN(tables.emplace_back(), ViewOf(part));
   }
-  if (tables.size() == parts.size()) return FromView(StackAll(tables, context.budget));
+  if (tables.size() == parts.size()) {
+    absl::StatusOr<TableView> stacked = StackAll(tables, context.budget);
+    const bool differ = !stacked.ok() && QErrorText(stacked.status()) == "mismatch";
+    return differ ? RowsOfTables(context, tables) : FromView(std::move(stacked));
+  }
   Term joined = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     Term pair[] = {std::move(joined), parts[i]};
@@ -458,17 +547,17 @@ Result EnlistTerm(Context& context, Args args) {
 }
 
 constexpr std::array kListTable = {
-    Builtin{"#", 2, 2, true, TakeTerm},
-    Builtin{"_", 2, 2, true, DropTerm},
-    Builtin{",", 2, 2, true, JoinTerm},
+    With(Builtin::kPure, Builtin{"#", 2, 2, true, TakeTerm, true}),
+    With(Builtin::kPure, Builtin{"_", 2, 2, true, DropTerm, true}),
+    With(Builtin::kPure, Builtin{",", 2, 2, true, JoinTerm, true}),
     Builtin{"til", 1, 1, false, Til},
-    Builtin{"enlist", 1, UINT16_MAX, false, EnlistTerm},
+    With(Builtin::kPure, Builtin{"enlist", 1, UINT16_MAX, false, EnlistTerm}),
     Builtin{"raze", 1, 1, false, RazeTerm},
     Builtin{"reverse", 1, 1, false, Reverse},
     Builtin{"rotate", 2, 2, true, Rotate, true},
     Builtin{"sublist", 2, 2, true, Sublist, true},
     Builtin{"cut", 2, 2, true, Cut, true},
-    Builtin{"cross", 2, 2, true, Cross},
+    Builtin{"cross", 2, 2, true, Cross, true},
 };
 
 }  // namespace

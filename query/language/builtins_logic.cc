@@ -16,20 +16,20 @@ Result MatchTerms(Context& context, Args args) {
 }
 
 constexpr std::array kLogicTable = {
-    ByItem(Builtin{"=", 2, 2, true, Atomic<AtomicOp::kEqual>}),
-    ByItem(Builtin{"<>", 2, 2, true, Atomic<AtomicOp::kNotEqual>}),
-    ByItem(Builtin{"<", 2, 2, true, Atomic<AtomicOp::kLess>}),
-    ByItem(Builtin{">", 2, 2, true, Atomic<AtomicOp::kGreaterThan>}),
-    ByItem(Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>}),
-    ByItem(Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>}),
-    Builtin{"~", 2, 2, true, MatchTerms},
-    ByItem(Builtin{"&", 2, 2, true, Atomic<AtomicOp::kLesser>}),
-    ByItem(Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>}),
-    ByItem(Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>}),
-    ByItem(Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>}),
-    ByItem(Builtin{"not", 1, 1, false, Unary<NotFlags>}),
-    ByItem(Builtin{"null", 1, 1, false, Unary<NullFlags>}),
-    ByItem(Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true}),
+    With(Builtin::kPure, ByItem(Builtin{"=", 2, 2, true, Atomic<Comparison::kEqual>})),
+    With(Builtin::kPure, ByItem(Builtin{"<>", 2, 2, true, Atomic<Comparison::kNotEqual>})),
+    With(Builtin::kPure, ByItem(Builtin{"<", 2, 2, true, Atomic<Comparison::kLess>})),
+    With(Builtin::kPure, ByItem(Builtin{">", 2, 2, true, Atomic<Comparison::kGreaterThan>})),
+    With(Builtin::kPure, ByItem(Builtin{"<=", 2, 2, true, Atomic<Comparison::kLessOrEqual>})),
+    With(Builtin::kPure, ByItem(Builtin{">=", 2, 2, true, Atomic<Comparison::kGreaterOrEqual>})),
+    With(Builtin::kPure, Builtin{"~", 2, 2, true, MatchTerms, true}),
+    With(Builtin::kPure, ByItem(Builtin{"&", 2, 2, true, Atomic<Arithmetic::kLesser>})),
+    With(Builtin::kPure, ByItem(Builtin{"|", 2, 2, true, Atomic<Arithmetic::kGreater>})),
+    With(Builtin::kPure, ByItem(Builtin{"and", 2, 2, true, Atomic<Arithmetic::kLesser>})),
+    With(Builtin::kPure, ByItem(Builtin{"or", 2, 2, true, Atomic<Arithmetic::kGreater>})),
+    With(Builtin::kPure, ByItem(Builtin{"not", 1, 1, false, Unary<NotFlags>})),
+    With(Builtin::kPure, ByItem(Builtin{"null", 1, 1, false, Unary<NullFlags>})),
+    With(Builtin::kPure, ByItem(Builtin{"^", 2, 2, true, Atomic<Arithmetic::kFill>, true})),
 };
 
 }  // namespace

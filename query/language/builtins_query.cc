@@ -102,6 +102,10 @@ bool IsDraw(const Term& x) {
 Result Question(Context& context, Args args) {
   if (args.size() == 2 && IsDraw(args[0])) return Draw(context, args);
   if (args.size() == 2 && IsTableTerm(args[0])) return FindInTable(context, args);
+  if (const auto* const name = std::get_if<Value>(&args[0]);
+      args.size() == 2 && name != nullptr && name->is_atom_of(Type::kSymbol)) {
+    return NyiError(fmt::format("`{}?, an enumeration", name->symbol()));
+  }
   if (args.size() == 2) return Binary<Find>(context, args);
   if (args.size() > 3) return FunctionalSelect(context, args);
   return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);
@@ -113,8 +117,8 @@ Result Fby(Context& context, Args args) {
 }
 
 constexpr std::array kQueryTable = {
-    Builtin{"?", 2, 6, true, Question},
-    Builtin{"fby", 2, 2, true, Fby},
+    With(Builtin::kDraws, Builtin{"?", 2, 6, true, Question, true}),
+    With(Builtin::kPure, Builtin{"fby", 2, 2, true, Fby, true}),
 };
 
 }  // namespace

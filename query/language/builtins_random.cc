@@ -1,15 +1,21 @@
 // Random numbers and items (code.kx.com/q/ref/deal): n?x, -n?x, 0N?x, rand.
 //
 //   n?x    of a list or table n items or rows; of an atom n items of its type: numbers and times
-//          below it, and of the zero or null of a type any number, char, byte, flag or guid
+//          below it; of the zero or null of a type any number, char, byte, flag or guid, any time
+//          of a day, or any time of the four years from 2000 on
 //   -n?x   n different ones, whole numbers, guids, names or items of a list
 //   0N?x   all items of a list or til x, in random order
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <cerrno>
+#include <cstddef>
 #include <numeric>
 
+#include "base/status.h"
+#include "base/time.h"
 #include "query/columns/elements.h"
 #include "query/kernels/casts.h"
 #include "query/kernels/key_table.h"
@@ -72,8 +78,19 @@ absl::StatusOr<Value> Generate(Type type, uint64_t count, Budget& budget, Next n
   return std::move(out).Finish();
 }
 
-Guid RandomGuid(Random& random) {
-  return std::bit_cast<Guid>(GuidKey{random.Next(), random.Next()});
+// Guids out of the kernel's random bytes, whatever the seed: no two are ever equal.
+absl::StatusOr<Value> Guids(uint64_t count, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(count, sizeof(Guid)));
+  VectorWriter<Guid> out(Type::kGuid, count);
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(out.data(), count));
+  for (size_t filled = 0; filled < bytes.size();) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const size_t wanted = std::min(bytes.size() - filled, size_t{1} << 20);
+    const ssize_t taken = ::getrandom(bytes.data() + filled, wanted, 0);
+    if (taken < 0 && errno != EINTR) return ErrnoStatus(errno, "getrandom");
+    filled += taken < 0 ? 0 : static_cast<size_t>(taken);
+  }
+  return std::move(out).Finish();
 }
 
 // n?`3: names of three letters out of the alphabet's first 16.
@@ -102,15 +119,31 @@ absl::StatusOr<Value> Names(Context& context, uint64_t count, std::string_view l
   return Value::Symbols(std::move(names));
 }
 
+// Returns what the random items of a zero are below; 0 for any item of the type.
+uint64_t BoundOfZero(Type type) {
+  constexpr uint64_t kDays = 4 * 365 + 1;  // 2000 to 2003, as in q.
+  switch (type) {
+    case Type::kTimestamp:
+      return kDays * static_cast<uint64_t>(kNsPerDay);
+    case Type::kMonth:
+      return 48;
+    case Type::kDate:
+    case Type::kDatetime:
+      return kDays;
+    default:
+      break;
+  }
+  if (!IsTimeOfDay(type)) return 0;
+  return static_cast<uint64_t>(kNsPerDay / UnitNs(type));
+}
+
 // Items of the type of an atom, below it.
 absl::StatusOr<Value> Roll(Context& context, uint64_t count, const Value& atom) {
   Random& random = RandomOf(context);
   const Type type = atom.type();
   Budget& budget = context.budget;
   if (type == Type::kSymbol) return Names(context, count, atom.symbol(), false);
-  if (type == Type::kGuid) {
-    return Generate<Guid>(type, count, budget, [&] { return RandomGuid(random); });
-  }
+  if (type == Type::kGuid) return Guids(count, budget);
   if (type == Type::kChar) {
     if (atom.text() != " ") return DomainError("random chars below \"{}\"", atom.text());
     return Generate<char>(type, count, budget,
@@ -127,14 +160,14 @@ absl::StatusOr<Value> Roll(Context& context, uint64_t count, const Value& atom) 
       const T bound = atom.as<T>();
       if (!(bound >= T{0})) return DomainError("random items below what is below zero");
       if constexpr (std::is_floating_point_v<T>) {
-        return Generate<T>(type, count, budget,
-                           [&] { return static_cast<T>(random.Fraction() * double{bound}); });
-      } else {
-        // Below a zero there is nothing: numbers are any of their type, times are zero.
-        const bool any = bound == 0 && !IsTemporal(type);
+        const double below = bound == 0 ? static_cast<double>(BoundOfZero(type)) : double{bound};
         return Generate<T>(type, count, budget, [&] {
-          if (any) return static_cast<T>(random.Next());
-          return bound == 0 ? T{0} : static_cast<T>(random.Below(static_cast<uint64_t>(bound)));
+          return IsTemporal(type) || bound != 0 ? static_cast<T>(random.Fraction() * below) : bound;
+        });
+      } else {
+        const uint64_t below = bound == 0 ? BoundOfZero(type) : static_cast<uint64_t>(bound);
+        return Generate<T>(type, count, budget, [&] {
+          return static_cast<T>(below == 0 ? random.Next() : random.Below(below));
         });
       }
     }
@@ -189,7 +222,7 @@ Result Rand(Context& context, Args args) {
   return Apply(context, *FindBuiltin("first"), std::span(&drawn, 1));
 }
 
-constexpr std::array kRandomTable = {Builtin{"rand", 1, 1, false, Rand}};
+constexpr std::array kRandomTable = {With(Builtin::kDraws, Builtin{"rand", 1, 1, false, Rand})};
 
 }  // namespace
 

@@ -20,8 +20,17 @@
 namespace tickstack::query::builtins {
 namespace {
 
+// Replaces a dictionary that is not a keyed table by its values, which are the items of sets.
+void TakeValues(Term& term) {
+  auto* const value = std::get_if<Value>(&term);
+  if (value == nullptr || !value->is_dict() || value->is_keyed_table()) return;
+  Value values = value->values();
+  term = std::move(values);
+}
+
 // For rows: returns whether they are in a table.
 Result InTerm(Context& context, Args args) {
+  TakeValues(args[1]);
   if (!IsTableTerm(args[1])) {
     auto* const dict = std::get_if<Value>(&args[0]);
     if (dict == nullptr || !IsPlainDict(*dict)) return Binary<In>(context, args);
@@ -93,6 +102,8 @@ Result Filtered(Context& context, Args args) {
     }
     return positions;
   };
+  TakeValues(args[0]);
+  TakeValues(args[1]);
   if (IsTableTerm(args[0]) && IsTableTerm(args[1])) {
     TS_ASSIGN_OR_RETURN(const TableView y, ToView(context, std::move(args[1])));
     TS_ASSIGN_OR_RETURN(TableView x, ToView(context, std::move(args[0])));
@@ -111,6 +122,11 @@ Result Filtered(Context& context, Args args) {
 
 // distinct x,y
 Result Union(Context& context, Args args) {
+  const auto is_dict = [](const Term& term) {
+    const auto* const value = std::get_if<Value>(&term);
+    return value != nullptr && value->is_dict() && !value->is_keyed_table();
+  };
+  if (is_dict(args[0]) || is_dict(args[1])) return NyiError("union of dictionaries");
   TS_ASSIGN_OR_RETURN(Term joined, Apply(context, *FindBuiltin(","), args));
   return Apply(context, *FindBuiltin("distinct"), std::span(&joined, 1));
 }
@@ -127,16 +143,16 @@ Result Bin(Context& context, Args args) {
 }
 
 constexpr std::array kSearchTable = {
-    ByItemOfFirst(Builtin{"in", 2, 2, true, InTerm}),
-    ByItemOfFirst(Builtin{"within", 2, 2, true, Binary<Within>}),
-    Builtin{"bin", 2, 2, true, Bin<LastAtMost>},
-    Builtin{"binr", 2, 2, true, Bin<FirstAtLeast>},
+    With(Builtin::kPure, ByItemOfFirst(Builtin{"in", 2, 2, true, InTerm, true})),
+    With(Builtin::kPure, ByItemOfFirst(Builtin{"within", 2, 2, true, Binary<Within>, true})),
+    Builtin{"bin", 2, 2, true, Bin<LastAtMost>, true},
+    Builtin{"binr", 2, 2, true, Bin<FirstAtLeast>, true},
     Builtin{"where", 1, 1, false, Where},
     Builtin{"group", 1, 1, false, Group},
-    Builtin{"distinct", 1, 1, false, DistinctTerm},
-    Builtin{"except", 2, 2, true, Filtered<false>},
-    Builtin{"inter", 2, 2, true, Filtered<true>},
-    Builtin{"union", 2, 2, true, Union},
+    With(Builtin::kPure, Builtin{"distinct", 1, 1, false, DistinctTerm}),
+    Builtin{"except", 2, 2, true, Filtered<false>, true},
+    Builtin{"inter", 2, 2, true, Filtered<true>, true},
+    Builtin{"union", 2, 2, true, Union, true},
 };
 
 }  // namespace

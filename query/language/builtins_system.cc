@@ -21,7 +21,7 @@ Result System(Context& context, Args args) {
 // `name set x: sets a variable of the request, even if a lambda has a local of that name.
 Result Set(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Term value, Shared(std::move(args[1]), context.budget));
-  TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(Value name, Take(context, args[0]));
   if (!name.is_atom_of(Type::kSymbol)) return TypeError("set of a {}", NameOf(name.type()));
   if (IsFileName(name)) return NyiError("set");
   if (name.symbol().empty()) return TypeError("set of no name");
@@ -75,10 +75,10 @@ Result TypeOf(Context& context, Args args) {
 }
 
 constexpr std::array kSystemTable = {
-    Builtin{"system", 1, 1, false, System},
-    Builtin{"set", 2, 2, true, Set},
+    With(Builtin::kInterprets, Builtin{"system", 1, 1, false, System}),
+    With(Builtin::kInterprets, Builtin{"set", 2, 2, true, Set, true}),
     Builtin{"show", 1, 1, false, ShowTerm},
-    Builtin{"type", 1, 1, false, TypeOf},
+    With(Builtin::kIgnoresRows, Builtin{"type", 1, 1, false, TypeOf}),
     Builtin{"attr", 1, 1, false, AttributeOf},
     Builtin{"views", 1, 1, false, Views},
     Builtin{"view", 1, 1, false, View},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "query/columns/stored_table.h"
 #include "query/joins/nbbo.h"
 #include "query/joins/upsert.h"
 #include "query/kernels/dictionary.h"
@@ -132,7 +133,32 @@ Result Tables(Context& context, Args args) {
   return Value::Symbols(std::move(names));
 }
 
+// Returns the columns of a stored table that has this name, without opening its parts: a part that
+// cannot be read has nothing to do with them. nullopt if the name is of anything else.
+std::optional<Value> ColumnsOfStored(Context& context, const std::string& plain) {
+  if (context.variables.Has(plain) || context.variables.ViewOfName(plain)) return std::nullopt;
+  const std::string name = context.variables.Whole(plain);
+  if (context.environment.FindTable(name)) return std::nullopt;
+  const std::shared_ptr<const StoredTable> stored = context.environment.FindStored(name);
+  if (stored == nullptr) return std::nullopt;
+  SymbolVector names;
+  for (const ColumnSpec& column : stored->schema().columns) names.push_back(column.name);
+  return Value::Symbols(std::move(names));
+}
+
+// Returns the names of a table's columns, or the keys of a dictionary whose keys are names.
 Result Cols(Context& context, Args args) {
+  if (IsNameTerm(args[0])) {
+    Context outside = context.Outside();
+    const std::string name(std::get<Value>(args[0]).symbol());
+    if (std::optional<Value> columns = ColumnsOfStored(outside, name)) return *std::move(columns);
+    TS_ASSIGN_OR_RETURN(args[0], FindName(outside, std::get<Value>(args[0]).symbol()));
+  }
+  if (IsDictTerm(args[0])) {
+    const Value& keys = std::get<Value>(args[0]).keys();
+    if (keys.type() == Type::kSymbol) return keys;
+    return TypeError("cols of a dictionary whose keys are {}s", NameOf(keys.type()));
+  }
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
   SymbolVector names;
   for (const std::string& name : view.names) names.push_back(name);
@@ -291,11 +317,15 @@ absl::StatusOr<Target> TargetOf(Context& context, Term term) {
 Result UpsertTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Value rows, Take(context, args[1]));
   if (IsNothing(args[0])) return rows;
+  const bool nothing = rows.is_list() && rows.count() == 0;
   if (IsDictTerm(args[0])) {
-    TS_ASSIGN_OR_RETURN(const Value dict, Take(context, args[0]));
+    TS_ASSIGN_OR_RETURN(Value dict, Take(context, args[0]));
+    if (nothing) return dict;
     return FromValue(JoinDicts(dict, rows, context.budget));
   }
   TS_ASSIGN_OR_RETURN(const Target target, TargetOf(context, std::move(args[0])));
+  if (nothing && !target.variable.has_value()) return target.table;
+  if (nothing) return Value::Symbol(*target.variable);
   TS_ASSIGN_OR_RETURN(TableView changed, Upsert(target.table, std::move(rows), context.budget));
   if (!target.variable.has_value()) return changed;
   TS_RETURN_IF_ERROR(AssignName(context, *target.variable, std::move(changed)));
@@ -307,6 +337,7 @@ Result InsertTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Value rows, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Target target, TargetOf(context, std::move(args[0])));
   if (!target.variable.has_value()) return TypeError("insert into what is no name of a table");
+  if (rows.is_list() && rows.count() == 0) return EmptyVector(Type::kLong);
   TS_ASSIGN_OR_RETURN(TableView changed, InsertRows(target.table, std::move(rows), context.budget));
   const size_t before = target.table.count(), n = changed.count() - before;
   TS_RETURN_IF_ERROR(AssignName(context, *target.variable, std::move(changed)));
@@ -337,20 +368,20 @@ Result CountsByPartition(Context& context, Args args) {
 }
 
 constexpr std::array kTableTable = {
-    Builtin{"!", 2, 4, true, MakeDict},
+    Builtin{"!", 2, 4, true, MakeDict, true},
     Builtin{"key", 1, 1, false, Key},
-    Builtin{"cols", 1, 1, false, Cols},
-    Builtin{"keys", 1, 1, false, Keys},
-    Builtin{"meta", 1, 1, false, Meta},
-    Builtin{"tables", 1, 1, false, Tables},
-    Builtin{"xkey", 2, 2, true, Xkey},
-    Builtin{"xcol", 2, 2, true, Xcol},
-    Builtin{"xcols", 2, 2, true, Xcols},
+    With(Builtin::kIgnoresRows | Builtin::kNeedsNoRows, Builtin{"cols", 1, 1, false, Cols}),
+    With(Builtin::kIgnoresRows | Builtin::kNeedsNoRows, Builtin{"keys", 1, 1, false, Keys}),
+    With(Builtin::kNeedsNoRows, Builtin{"meta", 1, 1, false, Meta}),
+    With(Builtin::kInterprets, Builtin{"tables", 1, 1, false, Tables}),
+    Builtin{"xkey", 2, 2, true, Xkey, true},
+    Builtin{"xcol", 2, 2, true, Xcol, true},
+    Builtin{"xcols", 2, 2, true, Xcols, true},
     Builtin{"flip", 1, 1, false, FlipTerm},
     Builtin{"ungroup", 1, 1, false, UngroupTerm},
-    Builtin{"xgroup", 2, 2, true, Xgroup},
-    Builtin{"upsert", 2, 2, true, UpsertTerm},
-    Builtin{"insert", 2, 2, true, InsertTerm},
+    Builtin{"xgroup", 2, 2, true, Xgroup, true},
+    With(Builtin::kInterprets, Builtin{"upsert", 2, 2, true, UpsertTerm, true}),
+    With(Builtin::kInterprets, Builtin{"insert", 2, 2, true, InsertTerm, true}),
     Builtin{"nbbo", 2, 2, false, NbboOf},
     Builtin{".Q.qp", 1, 1, false, IsPartitioned},
     Builtin{".Q.cn", 1, 1, false, CountsByPartition},

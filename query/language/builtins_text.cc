@@ -4,17 +4,20 @@
 #include <array>
 #include <boost/uuid/detail/md5.hpp>
 #include <boost/uuid/detail/sha1.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "query/kernels/delimited_text.h"
 #include "query/kernels/search.h"
 #include "query/kernels/text_patterns.h"
 #include "query/kernels/texts.h"
 #include "query/language/builtins.h"
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
+#include "query/language/indexing.h"
 #include "query/language/json_values.h"
 #include "query/language/variables.h"
 
@@ -174,16 +177,65 @@ Result JsonValue(Context& context, Args args) {
   return FromValue(ValueOfJson(AsText(text.elements()), context.budget));
 }
 
+bool NamesFile(const Value& value) {
+  return value.type() == Type::kSymbol ||
+         (value.is_list() && value.count() > 0 && value.items().front().type() == Type::kSymbol &&
+          value.items().front().is_atom());
+}
+
+// (types;delimiter), (types;delimiter;flag) or (types;widths) 0: text
+Result ReadColumnsOfText(const Value& format, const Value& text, Budget& budget) {
+  const std::vector<Value>& parts = format.items();
+  if (parts.size() < 2 || parts.size() > 3) return LengthError("0: with {} items", parts.size());
+  if (parts[0].type() != Type::kChar) return TypeError("0: with types that are no text");
+  const std::string types(parts[0].text());
+  if (parts[1].type() != Type::kChar) {
+    const Value& widths = parts[1];
+    if (!widths.is_vector() || parts.size() == 3) return TypeError("0: with such a delimiter");
+    std::vector<int64_t> numbers;
+    for (size_t i = 0; i < widths.count(); ++i) {
+      const std::optional<int64_t> width = IndexOf(ItemAt(widths, i));
+      if (!width.has_value()) return TypeError("0: with widths that are no numbers");
+      numbers.push_back(*width);
+    }
+    return FromValue(ReadFixedWidths(types, numbers, text, budget));
+  }
+  if (parts[1].text().size() != 1) return LengthError("0: with the delimiter {}", parts[1].text());
+  const std::optional<int64_t> flag = parts.size() == 3 ? IndexOf(parts[2]) : 0;
+  if (!flag.has_value()) return TypeError("0: with a flag that is no number");
+  return FromValue(ReadDelimited({.types = types,
+                                  .delimiter = parts[1].text()[0],
+                                  .header = !parts[1].is_atom(),
+                                  .line_ends = *flag != 0},
+                                 text, budget));
+}
+
+// `0:` of text in memory. Files are nyi.
+Result TextOrColumns(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (NamesFile(x) || y.type() == Type::kSymbol || (!IsTableValue(y) && NamesFile(y))) {
+    return NyiError("0:");
+  }
+  if (x.is_list()) return ReadColumnsOfText(x, y, budget);
+  if (x.type() != Type::kChar) return TypeError("0: with a {}", NameOf(x.type()));
+  if (x.is_atom()) return FromValue(LinesOf(x.text()[0], y, budget));
+  if (y.type() != Type::kChar) return TypeError("0: of keys and values that are no text");
+  return FromValue(ReadKeyValues(x.text(), y.text(), budget));
+}
+
 constexpr std::array kTextTable = {
-    Builtin{"string", 1, 1, false, TextOfTerm<StringsOf>},
-    Builtin{"upper", 1, 1, false, Unary<UpperCase>},
-    Builtin{"lower", 1, 1, false, Unary<LowerCase>},
+    Builtin{"0:", 2, 2, true, TextOrColumns, true},
+    With(Builtin::kPure, Builtin{"string", 1, 1, false, TextOfTerm<StringsOf>}),
+    With(Builtin::kPure, Builtin{"upper", 1, 1, false, Unary<UpperCase>}),
+    With(Builtin::kPure, Builtin{"lower", 1, 1, false, Unary<LowerCase>}),
     Builtin{"trim", 1, 1, false, Unary<Trim>},
     Builtin{"ltrim", 1, 1, false, Unary<TrimLeft>},
     Builtin{"rtrim", 1, 1, false, Unary<TrimRight>},
-    Builtin{"ss", 2, 2, true, Search},
+    Builtin{"ss", 2, 2, true, Search, true},
     Builtin{"ssr", 3, 3, false, Replace},
-    ByItemOfFirst(Builtin{"like", 2, 2, true, Binary<Like>}),
+    With(Builtin::kPure, ByItemOfFirst(Builtin{"like", 2, 2, true, Binary<Like>, true})),
     Builtin{"md5", 1, 1, false, Md5},
     Builtin{".Q.sha1", 1, 1, false, Sha1},
     Builtin{".Q.btoa", 1, 1, false, Base64Of},

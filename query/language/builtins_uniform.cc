@@ -93,7 +93,7 @@ Result DifferTerm(Context& context, Args args) {
     TS_ASSIGN_OR_RETURN(const Slice column, view.ColumnAt(i, budget));
     TS_ASSIGN_OR_RETURN(Value more, Differ(column, budget));
     if (flags.has_value()) {
-      TS_ASSIGN_OR_RETURN(more, ApplyAtomic(AtomicOp::kGreater, *flags, more, budget));
+      TS_ASSIGN_OR_RETURN(more, ApplyAtomic(Arithmetic::kGreater, *flags, more, budget));
     }
     flags = std::move(more);
   }
@@ -102,24 +102,25 @@ Result DifferTerm(Context& context, Args args) {
 }
 
 constexpr std::array kUniformTable = {
-    Builtin{"sums", 1, 1, false, Uniform<Sums, AtomResult::kItself>},
+    With(Builtin::kPure, Builtin{"sums", 1, 1, false, Uniform<Sums, AtomResult::kItself>}),
     Builtin{"prds", 1, 1, false, Uniform<Products, AtomResult::kItself>},
-    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, AtomResult::kItself>},
-    Builtin{"mins", 1, 1, false, Uniform<RunningMin, AtomResult::kItself>},
-    Builtin{"avgs", 1, 1, false, Uniform<RunningAverage, AtomResult::kItsResult>},
-    Builtin{"deltas", 1, 1, false, Uniform<Deltas, AtomResult::kItself>},
+    With(Builtin::kPure, Builtin{"maxs", 1, 1, false, Uniform<RunningMax, AtomResult::kItself>}),
+    With(Builtin::kPure, Builtin{"mins", 1, 1, false, Uniform<RunningMin, AtomResult::kItself>}),
+    With(Builtin::kPure,
+         Builtin{"avgs", 1, 1, false, Uniform<RunningAverage, AtomResult::kItsResult>}),
+    With(Builtin::kPure, Builtin{"deltas", 1, 1, false, Uniform<Deltas, AtomResult::kItself>}),
     Builtin{"ratios", 1, 1, false, Uniform<Ratios, AtomResult::kItself>},
-    Builtin{"fills", 1, 1, false, Uniform<Fills, AtomResult::kItself>},
-    Builtin{"prev", 1, 1, false, Uniform<Previous, AtomResult::kError>},
-    Builtin{"next", 1, 1, false, Uniform<Next, AtomResult::kError>},
-    Builtin{"xprev", 2, 2, true, XPrev, true},
-    Builtin{"differ", 1, 1, false, DifferTerm},
-    Builtin{"mavg", 2, 2, true, MovingAverageOf, true},
-    Builtin{"msum", 2, 2, true, Moving<MovingSum>, true},
-    Builtin{"mcount", 2, 2, true, Moving<MovingCount>, true},
-    Builtin{"mmax", 2, 2, true, Moving<MovingMax>, true},
-    Builtin{"mmin", 2, 2, true, Moving<MovingMin>, true},
-    Builtin{"mdev", 2, 2, true, Moving<MovingDeviation>, true},
+    With(Builtin::kPure, Builtin{"fills", 1, 1, false, Uniform<Fills, AtomResult::kItself>}),
+    With(Builtin::kPure, Builtin{"prev", 1, 1, false, Uniform<Previous, AtomResult::kError>}),
+    With(Builtin::kPure, Builtin{"next", 1, 1, false, Uniform<Next, AtomResult::kError>}),
+    With(Builtin::kPure, Builtin{"xprev", 2, 2, true, XPrev, true}),
+    With(Builtin::kPure, Builtin{"differ", 1, 1, false, DifferTerm}),
+    With(Builtin::kPure, Builtin{"mavg", 2, 2, true, MovingAverageOf, true}),
+    With(Builtin::kPure, Builtin{"msum", 2, 2, true, Moving<MovingSum>, true}),
+    With(Builtin::kPure, Builtin{"mcount", 2, 2, true, Moving<MovingCount>, true}),
+    With(Builtin::kPure, Builtin{"mmax", 2, 2, true, Moving<MovingMax>, true}),
+    With(Builtin::kPure, Builtin{"mmin", 2, 2, true, Moving<MovingMin>, true}),
+    With(Builtin::kPure, Builtin{"mdev", 2, 2, true, Moving<MovingDeviation>, true}),
     Builtin{"ema", 2, 2, true, Ema, true},
 };
 

@@ -1,7 +1,11 @@
 #include "query/language/client_handle.h"
 
+#include <algorithm>
+
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/language/functions.h"
+#include "query/language/indexing.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
@@ -74,6 +78,26 @@ absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span
   TS_RETURN_IF_ERROR(
       context.variables.request().client()->Send(std::move(message), context.budget));
   return Term(Value());
+}
+
+bool IsConsole(const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  const bool handle =
+      value != nullptr && (value->is_atom_of(Type::kLong) || value->is_atom_of(Type::kInt));
+  if (!handle) return false;
+  const std::optional<int64_t> number = IndexOf(*value);
+  return number.has_value() && *number >= -2 && *number <= 2;
+}
+
+absl::StatusOr<Term> ApplyConsole(Context& context, const Term& handle, std::span<Term> args) {
+  if (args.size() != 1) return RankError("{} arguments for a handle, which takes 1", args.size());
+  const int64_t number = *IndexOf(std::get<Value>(handle));
+  if (number == 0) return Apply(context, *FindBuiltin("value"), args);
+  TS_ASSIGN_OR_RETURN(const Value text, ToValue(std::move(args[0]), context.budget));
+  const auto is_line = [](const Value& line) { return line.is_string(); };
+  const bool lines = number < 0 && text.is_list() && std::ranges::all_of(text.items(), is_line);
+  if (text.type() == Type::kChar || lines) return handle;
+  return TypeError("{} of a {}, not of text", number, NameOf(text.type()));
 }
 
 }  // namespace tickstack::query

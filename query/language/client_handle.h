@@ -78,4 +78,11 @@ bool IsHandle(const Context& context, const Term& term);
 // ClientHandle::Send.
 absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span<Term> args);
 
+// True for the handles of q's console: 1 and 2, -1 and -2, and 0, which evaluates.
+bool IsConsole(const Term& term);
+// Applies a console handle. There is no console, so a text, or for -1 and -2 a list of lines, is
+// shown nowhere, and the handle is the result, as in q. 0 evaluates its argument, as `value` does.
+// Errors: `type` for what is no text, `rank`.
+absl::StatusOr<Term> ApplyConsole(Context& context, const Term& handle, std::span<Term> args);
+
 }  // namespace tickstack::query

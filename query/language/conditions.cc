@@ -16,12 +16,12 @@ std::optional<Condition> ConditionOf(const Node& function) {
   if (name == "in") return Condition{Kind::kIn};
   if (name == "within") return Condition{Kind::kWithin};
   if (name == "like") return Condition{Kind::kLike};
-  if (name == "=") return Condition{Kind::kCompare, AtomicOp::kEqual};
-  if (name == "<>") return Condition{Kind::kCompare, AtomicOp::kNotEqual};
-  if (name == "<") return Condition{Kind::kCompare, AtomicOp::kLess};
-  if (name == ">") return Condition{Kind::kCompare, AtomicOp::kGreaterThan};
-  if (name == "<=") return Condition{Kind::kCompare, AtomicOp::kLessOrEqual};
-  if (name == ">=") return Condition{Kind::kCompare, AtomicOp::kGreaterOrEqual};
+  if (name == "=") return Condition{Kind::kCompare, Comparison::kEqual};
+  if (name == "<>") return Condition{Kind::kCompare, Comparison::kNotEqual};
+  if (name == "<") return Condition{Kind::kCompare, Comparison::kLess};
+  if (name == ">") return Condition{Kind::kCompare, Comparison::kGreaterThan};
+  if (name == "<=") return Condition{Kind::kCompare, Comparison::kLessOrEqual};
+  if (name == ">=") return Condition{Kind::kCompare, Comparison::kGreaterOrEqual};
   return std::nullopt;
 }
 

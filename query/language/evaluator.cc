@@ -74,7 +74,7 @@ absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
   const Node& function = *node.children[0];
   if (GoesToItems(node)) return EvaluateToItems(context, node);
   if (function.kind == Node::Kind::kFunction && node.children.size() == 2 &&
-      node.children[1]->kind == Node::Kind::kName && NeedsNoRows(*function.function)) {
+      node.children[1]->kind == Node::Kind::kName && function.function->Is(Builtin::kNeedsNoRows)) {
     if (const auto remote = RemoteSource(context, *node.children[1])) {
       TS_ASSIGN_OR_RETURN(std::optional<Term> term,
                           EvaluateWithoutRows(context, *remote, *function.function));
@@ -114,19 +114,20 @@ absl::StatusOr<Term> EvaluateList(Context& context, const Node& node) {
   return CollectItems(std::move(items), context.budget);
 }
 
-// Evaluates the columns of a table literal: vectors of one count; atoms are repeated.
+// Evaluates the columns of a table literal, from the right: vectors of one count; atoms are
+// repeated.
 absl::StatusOr<Term> EvaluateTable(Context& context, const Node& node) {
-  std::vector<Value> columns;
+  std::vector<Value> columns(node.children.size());
   std::optional<size_t> rows;
-  for (const NodePtr& child : node.children) {
-    TS_ASSIGN_OR_RETURN(Value column, EvaluateToValue(context, *child));
+  for (size_t i = columns.size(); i-- > 0;) {
+    TS_ASSIGN_OR_RETURN(Value column, EvaluateToValue(context, *node.children[i]));
     const bool vector = column.is_vector() || column.is_list();
     if (!vector && !column.is_atom()) return TypeError("a column of {}", NameOf(column.type()));
     if (vector && rows.has_value() && *rows != column.count()) {
-      return LengthError("columns of {} and {} rows", *rows, column.count());
+      return LengthError("columns of {} and {} rows", column.count(), *rows);
     }
     if (vector) rows = column.count();
-    columns.push_back(std::move(column));
+    columns[i] = std::move(column);
   }
   if (!rows.has_value()) return RankError("a table of atoms; enlist one of them");
   for (Value& column : columns) {
@@ -235,10 +236,25 @@ std::optional<std::string> EntryOfNamespace(const Context& context, std::string_
   return entry ? std::optional(NameWithin(name, indices[0].symbol())) : std::nullopt;
 }
 
+// Returns whether a name such as `d.a` is that of an entry or column of a variable.
+bool IsWithinVariable(const Context& context, std::string_view name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string_view::npos || dot == 0) return false;
+  const std::string_view base = name.substr(0, dot);
+  if (!context.variables.Has(base)) return false;
+  const Frame& frame = context.variables.FrameOf(base);
+  const bool local = &frame == context.variables.locals();
+  const Term* const term = frame.Find(local ? std::string(base) : context.variables.Whole(base));
+  if (term == nullptr) return false;
+  const auto* const value = std::get_if<Value>(term);
+  return std::holds_alternative<TableView>(*term) ||
+         (value != nullptr && (value->is_dict() || value->is_table()));
+}
+
 // The value of `x[i]+:y` is that of the changed items. Without `wants_value` it is not looked up.
 absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node, bool wants_value) {
   TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
-  if (node.children.size() == 1) {
+  if (node.children.size() == 1 && !IsWithinVariable(context, node.name)) {
     return AssignWhole(context, node.name, node.function, std::move(value));
   }
   std::vector<Value> indices(node.children.size() - 1);
@@ -248,12 +264,23 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node, bool wan
   if (const auto entry = EntryOfNamespace(context, node.name, indices)) {
     return AssignWhole(context, *entry, node.function, std::move(value));
   }
+  std::string_view name = node.name;
+  if (IsWithinVariable(context, name)) {  // `d.a:x` is d[`a]:x.
+    std::vector<Value> path;
+    const size_t dot = name.find('.');
+    for (std::string_view rest = name.substr(dot + 1);; rest.remove_prefix(rest.find('.') + 1)) {
+      path.push_back(Value::Symbol(rest.substr(0, rest.find('.'))));
+      if (rest.find('.') == std::string_view::npos) break;
+    }
+    name = name.substr(0, dot);
+    indices.insert(indices.begin(), path.begin(), path.end());
+  }
   const Term op = query::Function(node.function);
   Change change{node.function == nullptr ? nullptr : &op, std::nullopt};
   TS_ASSIGN_OR_RETURN(change.y, ToValue(value, context.budget));
-  TS_RETURN_IF_ERROR(AmendVariable(context, node.name, indices, change));
+  TS_RETURN_IF_ERROR(AmendVariable(context, name, indices, change));
   if (node.function == nullptr || !wants_value) return value;
-  TS_ASSIGN_OR_RETURN(Term changed, FindName(context, node.name));
+  TS_ASSIGN_OR_RETURN(Term changed, FindName(context, name));
   return IndexDeep(context, std::move(changed), indices);
 }
 
@@ -325,6 +352,22 @@ absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span
 
 namespace {
 
+// Refuses `*` and `count(*)` as columns: they are SQL, and q would count the operator.
+absl::Status CheckColumnsOfSql(const Query& query) {
+  const auto is = [](const Node& node, std::string_view name) {
+    return node.kind == Node::Kind::kFunction && node.function->name == name;
+  };
+  for (const NamedNode& column : query.columns) {
+    const Node& node = *column.node;
+    const bool counts = node.kind == Node::Kind::kApply && node.children.size() == 2 &&
+                        node.children[1] != nullptr && is(*node.children[0], "count") &&
+                        is(*node.children[1], "*");
+    if (!counts && !is(node, "*")) continue;
+    return NyiError(counts ? "SQL; in q: select count i from t" : "SQL; in q: select from t");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Term> EvaluateKind(Context& context, const Node& node) {
   switch (node.kind) {
     case Node::Kind::kConstant:
@@ -365,6 +408,7 @@ absl::StatusOr<Term> EvaluateKind(Context& context, const Node& node) {
     case Node::Kind::kSignal:
       return EvaluateSignal(context, node);
     case Node::Kind::kQuery:
+      TS_RETURN_IF_ERROR(CheckColumnsOfSql(*node.query));
       return EvaluateQuery(context, *node.query);
   }
   return NyiError("expression");

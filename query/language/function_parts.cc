@@ -10,6 +10,7 @@
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
 #include "query/language/item_terms.h"
+#include "query/language/named_parameters.h"
 
 namespace tickstack::query {
 namespace {
@@ -61,25 +62,50 @@ Value NamesOf(const std::vector<std::string>& names) {
   return Value::Symbols(std::move(symbols));
 }
 
+Value PartsOfLambdaValue(const std::vector<std::string>& parameters,
+                         const std::vector<std::string>& locals,
+                         const std::vector<std::string>& globals, std::vector<Value> constants,
+                         std::string_view source) {
+  std::vector<Value> parts = {Value::Vector(Type::kByte, ByteBuffer()), NamesOf(parameters),
+                              NamesOf(locals), NamesOf(globals)};
+  for (Value& constant : constants) parts.push_back(std::move(constant));
+  parts.push_back(Value::Vector(Type::kLong, ByteBuffer()));
+  parts.push_back(Value::String(""));
+  parts.push_back(Value::String(""));
+  parts.push_back(Value::Long(-1));
+  parts.push_back(Value::String(source));
+  return Value::List(std::move(parts));
+}
+
 absl::StatusOr<Value> PartsOfLambda(const Lambda& lambda, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(lambda.source.size() + lambda.nodes * 64));
   MentionedNames mentions(lambda);
   std::vector<std::string> globals = {lambda.space == "." ? "" : lambda.space.substr(1)};
   globals.insert(globals.end(), mentions.globals().begin(), mentions.globals().end());
-  std::vector<Value> parts = {Value::Vector(Type::kByte, ByteBuffer()), NamesOf(lambda.parameters),
-                              NamesOf(lambda.locals), NamesOf(globals)};
-  for (Value& constant : mentions.constants()) parts.push_back(std::move(constant));
-  parts.push_back(Value::Vector(Type::kLong, ByteBuffer()));
-  parts.push_back(Value::String(""));
-  parts.push_back(Value::String(""));
-  parts.push_back(Value::Long(-1));
-  parts.push_back(Value::String(lambda.source));
-  return Value::List(std::move(parts));
+  return PartsOfLambdaValue(lambda.parameters, lambda.locals, globals,
+                            std::move(mentions.constants()), lambda.source);
+}
+
+// Returns the names of a function's parameters that has no text in q: x, y and z, or letters from
+// a.
+std::vector<std::string> ParametersOf(const Function& function, Context& context) {
+  if (const auto* process = std::get_if<std::shared_ptr<const ProcessFunction>>(&function)) {
+    auto* const named = dynamic_cast<NamedParameters*>(&context.environment);
+    if (named == nullptr) return {"x"};
+    return named->ParametersOf((*process)->name);
+  }
+  const size_t count = std::min(std::get<const Builtin*>(function)->max_args, kMaxParameters);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    names.emplace_back(1, static_cast<char>((count <= 3 ? 'x' : 'a') + static_cast<char>(i)));
+  }
+  return names;
 }
 
 }  // namespace
 
-absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget) {
+absl::StatusOr<Value> PartsOfFunction(const Function& function, Context& context) {
+  Budget& budget = context.budget;
   if (const auto* lambda = std::get_if<std::shared_ptr<const Lambda>>(&function)) {
     return PartsOfLambda(**lambda, budget);
   }
@@ -106,7 +132,9 @@ absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget) 
     return Value::List(std::move(parts));
   }
   TS_ASSIGN_OR_RETURN(const Value value, ValueOf(function, budget));
-  if (value.is(Type::kLambda)) return NyiError(fmt::format("value {}", FunctionText(value)));
+  if (value.is(Type::kLambda)) {
+    return PartsOfLambdaValue(ParametersOf(function, context), {}, {""}, {}, FunctionText(value));
+  }
   return Value::Long(static_cast<int64_t>(value.function_bytes()[1]));
 }
 

@@ -3,8 +3,7 @@
 // The parts of a function, as `value` returns them.
 
 #include "absl/status/statusor.h"
-#include "query/columns/budget.h"
-#include "query/language/function.h"
+#include "query/language/term.h"
 #include "table/value.h"
 
 namespace tickstack::query {
@@ -18,7 +17,9 @@ namespace tickstack::query {
 //   derived function   the function that the iterator is applied to
 //   operator           its number
 //
-// Errors: `nyi` for a word of q that is a lambda in q but a built-in here.
-absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget);
+// A function whose type is that of a lambda, but which is a word of q that is built in here or a
+// function of the process, has the parts of a lambda without locals and constants; its source is
+// its name.
+absl::StatusOr<Value> PartsOfFunction(const Function& function, Context& context);
 
 }  // namespace tickstack::query

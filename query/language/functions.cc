@@ -245,6 +245,7 @@ absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args) {
     // The generic null is the identity.
     if (value->is_null() && args.size() == 1) return std::move(args[0]);
     if (IsHandle(context, x)) return ApplyHandle(context, x, args);
+    if (IsConsole(x)) return ApplyConsole(context, x, args);
   }
   std::vector<Value> indices;
   for (Term& arg : args) {

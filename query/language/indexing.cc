@@ -252,6 +252,18 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
     }
     return Value::List(std::move(columns));
   }
+  if (index.is_list()) {  // A table for each item.
+    const Budget::Level level(context.budget);
+    TS_RETURN_IF_ERROR(level.Check());
+    TS_RETURN_IF_ERROR(context.budget.ChargeItems(index.count()));
+    std::vector<Value> taken;
+    for (const Value& item : index.items()) {
+      TS_ASSIGN_OR_RETURN(Term part, IndexView(context, view, item));
+      TS_ASSIGN_OR_RETURN(taken.emplace_back(), ToValue(std::move(part), context.budget));
+    }
+    if (taken.empty()) return RowsOf(view, 0, {}, context.budget);
+    return CollectItems(std::move(taken), context.budget);
+  }
   if (!index.is_atom() && !index.is_vector()) return TypeError("a row that is no number");
   TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, PositionsOf(index, view.count()));
   if (index.is_atom()) {
@@ -261,11 +273,41 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
   return RowsOf(view, 0, positions, context.budget);
 }
 
+absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> rest);
+
+// Takes the other indices in every item of what several indices of a level have taken.
+absl::StatusOr<Term> IndexEvery(Context& context, Term taken, std::span<const Value> rest) {
+  return rest.empty() ? std::move(taken) : IndexAll(context, std::move(taken), rest);
+}
+
+// Returns the items of several columns, a list for each row, indexed by the other indices.
+absl::StatusOr<Term> IndexRowsByNames(Context& context, const TableView& view,
+                                      std::span<const Value> indices) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(Term named, IndexView(context, view, indices[0]));
+  TS_ASSIGN_OR_RETURN(const Value columns, ToValue(std::move(named), budget));
+  const size_t rows = view.count();
+  std::vector<Value> taken;
+  for (size_t row = 0; row < rows; ++row) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_RETURN_IF_ERROR(budget.ChargeItems(columns.count() + 1));
+    std::vector<Value> items;
+    for (const Value& column : columns.items()) items.push_back(ItemAt(column, row));
+    TS_ASSIGN_OR_RETURN(Term item,
+                        IndexEvery(context, Term(Collapse(std::move(items))), indices.subspan(1)));
+    TS_ASSIGN_OR_RETURN(taken.emplace_back(), ToValue(std::move(item), budget));
+  }
+  return CollectItems(std::move(taken), budget);
+}
+
 // x[::;j...]: takes all items of a level.
 absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> rest) {
-  if (std::holds_alternative<TableView>(x) && rest[0].type() == Type::kSymbol &&
-      std::get<TableView>(x).key_columns == 0) {
-    return IndexDeep(context, std::move(x), rest);  // A column is that item of every row.
+  const auto* const view = std::get_if<TableView>(&x);
+  if (view != nullptr && view->key_columns == 0 && rest[0].type() == Type::kSymbol) {
+    if (!rest[0].is_atom()) return IndexRowsByNames(context, *view, rest);
+    // A column is that item of every row.
+    TS_ASSIGN_OR_RETURN(Term column, IndexView(context, *view, rest[0]));
+    return IndexEvery(context, std::move(column), rest.subspan(1));
   }
   TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(x), context.budget));
   if (items.is_atom()) return TypeError("an index of an atom");
@@ -372,7 +414,7 @@ absl::StatusOr<Term> IndexDeep(Context& context, Term x, std::span<const Value> 
       rest[0].is_atom_of(Type::kSymbol)) {
     TS_ASSIGN_OR_RETURN(const Term column, IndexTerm(context, x, rest[0]));
     TS_ASSIGN_OR_RETURN(Term items, IndexTerm(context, column, index));
-    return IndexDeep(context, std::move(items), rest.subspan(1));
+    return IndexEvery(context, std::move(items), rest.subspan(1));
   }
   TS_ASSIGN_OR_RETURN(Term items, IndexTerm(context, x, index));
   return IndexAll(context, std::move(items), rest);

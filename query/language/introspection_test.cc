@@ -151,7 +151,14 @@ TEST(Introspection, SystemCommandsThatReport) {
       {"system\"t 1+`a\"", "'type"},
       {"system\"t 1000\"", "'nyi: \\t"},
       {"system\"t:x 1+1\"", "'nyi: \\t:x"},
-      {"system\"ts 1+1\"", "'nyi: \\ts"},
+      {"type system\"ts til 1000\"", "7h"},
+      {"(last system\"ts til 1000\")within 8000 20000", "1b"},
+      {"(last system\"ts:100 til 1000\")within 8000 20000", "1b"},
+      {"(last system\"ts system\\\"ts til 1000\\\"\")within 8000 30000", "1b"},
+      {"n:0;system\"ts:3 n+:1\";n", "3"},
+      {"system\"ts 5\";1", "1"},
+      {"system\"ts\"", "'nyi: \\ts"},
+      {"system\"tsx 1+1\"", "'nyi: \\tsx"},
       {"system\"f .t\"", "`echo`fail"},
       {"system\"v .u\"", "`L`i`j"},
       {"a:1;system\"v\"", "`a`quote`trade`vquote`vtrade"},
@@ -386,7 +393,22 @@ TEST(Introspection, PartsOfFunctions) {
       {"value (+[2])", "(+;2)"},
       {"value (+/)", "+"},
       {"value '[neg;+]", "(neg;+)"},
-      {"value differ", "'nyi: value differ"},
+      {"value differ", "(`byte$();,`x;`symbol$();,`;`long$();\"\";\"\";-1;\"differ\")"},
+      {"(value .Q.s) 1", ",`x"},
+      {"(value .j.j) 1", ",`x"},
+      {"(value .Q.dd) 1", "`x`y"},
+      {"(value wj) 1", "`a`b`c`d"},
+      {"(value .t.echo) 1", ",`x"},
+      {"last value .t.echo", "\".t.echo\""},
+      // Every function that says that it is a lambda.
+      {"{n:` sv'x,'key[get x]except`;n where{$[100h=type f:get x;not 11h=type(value f)1;0b]}each "
+       "n}each"
+       "`.q`.Q`.h`.j`.o`.t",
+       "(`symbol$();`symbol$();`symbol$();`symbol$();`symbol$();`symbol$())"},
+      {"count .z.l", "9"},
+      {"all 10h=type each .z.l", "1b"},
+      {"type .z.ws", "10h"},
+      {".z.ws like\"*ds:-9!x;*\"", "1b"},
       {".Q.trp[{x+`a};2;{(x;count y)}]", "(\"type\";2)"},
       {".Q.trp[{x+1};2;{y}]", "3"},
       {".Q.trp[value;\"1+`a\";{(x;.Q.trp~first first last y;y[0;1;3])}]", "(\"type\";1b;\"1+`a\")"},
@@ -534,6 +556,24 @@ TEST(KeptNames, LiveFromOneRequestToTheNext) {
   EXPECT_EQ(client.Ask("system\"d .x\""), "::");
   EXPECT_EQ(client.Ask("b"), "1");
   EXPECT_EQ(client.Ask("trade:1"), "'assign: trade");
+}
+
+TEST(KeptNames, AreForgottenWhenTheyAreDeleted) {
+  Client client;
+  EXPECT_EQ(client.Ask("a:1;b:2;.x.c:3;.x.d:4;v::a+b"), "::");
+  EXPECT_EQ(client.Ask("delete a,v from `."), "`.");
+  EXPECT_EQ(client.Ask("a"), "'a");
+  EXPECT_EQ(client.Ask("views[]"), "`symbol$()");
+  EXPECT_EQ(client.Ask("b"), "2");
+  EXPECT_EQ(client.Ask("a:5;delete a from `.;a:6"), "::");
+  EXPECT_EQ(client.Ask("a"), "6");
+  EXPECT_EQ(client.Ask("delete c from `.x"), "`.x");
+  EXPECT_EQ(client.Ask("key`.x"), "``d");
+  EXPECT_EQ(client.Ask("delete zz,b from `."), "'zz");
+  EXPECT_EQ(client.Ask("b"), "2");
+  EXPECT_EQ(client.Ask("delete from `."), "`.");
+  EXPECT_EQ(client.Ask("b"), "'b");
+  EXPECT_EQ(client.Ask(".x.d"), "4");
 }
 
 TEST(KeptNames, AreBounded) {

@@ -5,6 +5,7 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/kernels/dictionary.h"
 
 namespace tickstack::query {
 namespace {
@@ -67,6 +68,47 @@ absl::StatusOr<ItemTerms> ItemTerms::Of(Term term, Budget& budget) {
 
 absl::StatusOr<Term> ItemTerms::At(size_t i) const {
   if (kind_ == Kind::kAtom) return term_;
+  if (places_ == nullptr) return Own(i);
+  const uint32_t place = (*places_)[i];
+  return place == kNoItem ? missing_ : Own(place);
+}
+
+absl::StatusOr<Term> ItemTerms::Missing() const {
+  if (kind_ == Kind::kRows) {
+    TS_ASSIGN_OR_RETURN(Value row, RowAt(std::get<TableView>(term_), kNoItem));
+    return Term(std::move(row));
+  }
+  if (list_ != nullptr) return Term(MissingItem(list_->items()));
+  return Term(NullOf(std::get<Slice>(term_).type()));
+}
+
+absl::Status ItemTerms::AlignKeys(std::vector<ItemTerms>& sides, Budget& budget) {
+  const ItemTerms* first = nullptr;
+  bool alike = true;
+  for (const ItemTerms& side : sides) {
+    if (!side.keys_.has_value()) continue;
+    if (first == nullptr) first = &side;
+    alike = alike && Match(*first->keys_, *side.keys_);
+  }
+  if (alike) return absl::OkStatus();
+  Value all = *first->keys_;
+  for (const ItemTerms& side : sides) {
+    if (&side == first || !side.keys_.has_value()) continue;
+    TS_ASSIGN_OR_RETURN(AlignedKeys aligned, query::AlignKeys(all, *side.keys_, budget));
+    all = std::move(aligned.keys);
+  }
+  for (ItemTerms& side : sides) {
+    if (!side.keys_.has_value()) continue;
+    TS_ASSIGN_OR_RETURN(AlignedKeys aligned, query::AlignKeys(all, *side.keys_, budget));
+    TS_ASSIGN_OR_RETURN(side.missing_, side.Missing());
+    side.places_ = std::make_shared<const ScratchVector<uint32_t>>(std::move(aligned.in_y));
+    side.count_ = side.places_->size();
+    side.keys_ = std::move(aligned.keys);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Term> ItemTerms::Own(size_t i) const {
   if (kind_ == Kind::kRows) {
     TS_ASSIGN_OR_RETURN(Value row, RowAt(std::get<TableView>(term_), i));
     return Term(std::move(row));

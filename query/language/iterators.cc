@@ -125,6 +125,13 @@ absl::StatusOr<std::vector<ItemTerms>> SidesOf(std::span<Term> args, Budget& bud
   return sides;
 }
 
+// Returns the sides with the items of dictionaries matched by their keys.
+absl::StatusOr<std::vector<ItemTerms>> AlignedSidesOf(std::span<Term> args, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(std::vector<ItemTerms> sides, SidesOf(args, budget));
+  TS_RETURN_IF_ERROR(ItemTerms::AlignKeys(sides, budget));
+  return sides;
+}
+
 Value WithKeys(std::span<const ItemTerms> sides, Value items) {
   for (const ItemTerms& side : sides) {
     if (!side.keys().has_value()) continue;
@@ -239,7 +246,7 @@ absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::s
   const bool scan = derived.iterator == Iterator::kScan;
   const bool seeded = args.size() > 1;
   TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides,
-                      SidesOf(seeded ? args.subspan(1) : args, context.budget));
+                      AlignedSidesOf(seeded ? args.subspan(1) : args, context.budget));
   TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
   if (!seeded) {
     if (!count.has_value()) return sides[0].At(0);
@@ -333,9 +340,28 @@ absl::StatusOr<Term> Iterate(Context& context, const Derived& derived,
   return std::move(state).Release();
 }
 
+// Returns whether it is applied to two arguments, as a function of two and as a matrix are: a list
+// of lists or of dictionaries, a dictionary of these, or a table.
+bool TakesTwo(const Term& inner) {
+  if (!IsData(inner)) return RankOfTerm(inner) > 1;
+  if (std::holds_alternative<TableView>(inner)) return true;
+  const auto* const slice = std::get_if<Slice>(&inner);
+  const Value* value = slice != nullptr ? slice->column.value() : std::get_if<Value>(&inner);
+  if (value == nullptr) return false;
+  if (value->is_dict()) value = &value->values();
+  if (value->is_table()) return true;
+  return value->is_list() && value->count() > 0 &&
+         std::ranges::none_of(value->items(), &Value::is_atom);
+}
+
 absl::StatusOr<Term> ApplyAccumulator(Context& context, const Derived& derived,
                                       std::span<Term> args) {
-  if (RankOfTerm(derived.inner) > 1) return Accumulate(context, derived, args);
+  // A dictionary of lists, applied to a key, is followed as one argument is.
+  const auto* const inner = std::get_if<Value>(&derived.inner);
+  const auto* const key = std::get_if<Value>(&args[0]);
+  const bool follows =
+      args.size() == 1 && inner != nullptr && inner->is_dict() && key != nullptr && key->is_atom();
+  if (TakesTwo(derived.inner) && !follows) return Accumulate(context, derived, args);
   if (args.size() == 1) return Iterate(context, derived, std::nullopt, std::move(args[0]));
   if (args.size() > 2) return RankError("{} arguments to iterate with", args.size());
   TS_ASSIGN_OR_RETURN(Repetition repetition, Repetition::Of(std::move(args[0]), context.budget));
@@ -459,7 +485,7 @@ absl::StatusOr<Term> EachSide(Context& context, const Derived& derived, std::spa
 }  // namespace
 
 absl::StatusOr<Term> ApplyEach(Context& context, const Term& f, std::span<Term> args) {
-  TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides, SidesOf(args, context.budget));
+  TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides, AlignedSidesOf(args, context.budget));
   return EachOf(context, f, sides);
 }
 
@@ -498,7 +524,7 @@ absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std:
       return ApplyAccumulator(context, derived, args);
     case Iterator::kPrior:
       // A function of one argument makes it `peach`.
-      if (RankOfTerm(derived.inner) == 1) return ApplyEach(context, derived.inner, args);
+      if (!TakesTwo(derived.inner)) return ApplyEach(context, derived.inner, args);
       return EachPrior(context, derived, args);
     case Iterator::kEachLeft:
     case Iterator::kEachRight:

@@ -218,6 +218,52 @@ TEST(Iterators, OverAndScanAccumulate) {
   ExpectAll(kPairs);
 }
 
+TEST(Iterators, DictionariesGoTogetherByTheirKeys) {
+  constexpr Pair kPairs[] = {
+      {"(`a`b!1 2){x+y}'`b`a!10 20", "`a`b!21 12"},
+      {"(`a`b!1 2){x-y}'`b`a!10 20", "`a`b!-19 -8"},
+      {"(`a`b!1 2)+'`b`a!10 20", "`a`b!21 12"},
+      {"{x,y,z}'[`a`b!1 2;`b`a!10 20;100]", "`a`b!(1 20 100;2 10 100)"},
+      {"{x,y}'[`a`b!1 2;10 20]", "`a`b!(1 10;2 20)"},
+      {"(`a`b!1 2){x+y}'`a`b!10 20", "`a`b!11 22"},
+      // A key that only one of them has meets a null.
+      {"(`a`b!1 2),'`b`c!10 20", "`a`b`c!(1 0N;2 10;0N 20)"},
+      {"(`a`b!(1 2;3 4)),'`b`c!(5 6;7 8)", "`a`b`c!(1 2;3 4 5 6;7 8)"},
+      {"(1 2!`a`b){x,y}'2 1!`c`d", "1 2!(`a`d;`b`c)"},
+      {"((1;`b)!1 2){x+y}'(`b;1)!10 20", "(1;`b)!21 12"},
+      {"{x+y*z}/[0;`a`b!1 2;`b`a!10 20]", "40"},
+      {"{x+y+10*z}\\[0;`a`b!1 2;`b`a!10 20]", "`a`b!201 303"},
+      {"([k:`a`b]v:1 2){x+y}'([k:`b`a]v:10 20)", "([k:`a`b]v:21 12)"},
+      {"([k:`a`b]v:1 2),'([k:`b`c]w:10 20)", "([k:`a`b`c]v:1 2 0N;w:0N 10 20)"},
+      {"([k:`a`b;l:1 2]v:1 2){x+y}'([k:`b`a;l:2 1]v:10 20)", "([k:`a`b;l:1 2]v:21 12)"},
+      {"(`a`b!1 2){x+y}'([k:`b`a]v:10 20)", "'type"},
+      {"(`a`b!1 2){x,y}\\:3 4", "`a`b!(1 3 4;2 3 4)"},
+      {"3 4{x,y}/:`a`b!1 2", "`a`b!(3 4 1;3 4 2)"},
+      {"(-)prior`a`b!1 5", "`a`b!1 4"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Iterators, AMatrixIsAStateMachine) {
+  constexpr Pair kPairs[] = {
+      {"m:(1 2 0;2 0 1;0 1 2);0 m\\0 1 2", "1 0 0"},
+      {"m:(1 2 0;2 0 1;0 1 2);0 m/0 1 2", "0"},
+      {"m:(1 2 0;2 0 1;0 1 2);m\\[0;0 1 2]", "1 0 0"},
+      {"m:(1 2 0;2 0 1;0 1 2);0 m\\0#0", "()"},
+      // Without a first state, it is the first item.
+      {"m:(1 2 0;2 0 1;0 1 2);(m\\)0 1 2", "0 2 2"},
+      {"m:(1 2 0;2 0 1;0 1 2);m scan 0 1 2", "0 2 2"},
+      {"m:(1 2 0;2 0 1;0 1 2);m over 0 1 2", "2"},
+      {"d:`s`t!(`a`b!`t`s;`a`b!`s`t);`s d\\`a`a`b", "`t`s`s"},
+      {"t:([]a:1 2 0;b:2 0 1);0 t\\`a`b`a", "1 0 1"},
+      // A vector has one index: it is followed n times, or until it comes back.
+      {"l:2 0 1;3 l\\0", "0 2 1 0"},
+      {"l:2 0 1;(l\\)0", "0 2 1"},
+      {"d:`a`b`c!`b`c`a;2 d\\`a", "`a`b`c"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Iterators, AnExpressionThatEndsWithAnOperatorComposes) {
   constexpr Pair kPairs[] = {
       {"(sums differ@)1 1 2 2 3", "1 1 2 2 3i"},

@@ -38,6 +38,7 @@ class KeptNames {
   struct Change {
     std::string name;
     bool is_view = false;
+    bool is_forgotten = false;
     std::string encoded;  // The value in wire format; empty if it is too large to be kept.
     size_t bytes = 0;
   };

@@ -10,6 +10,7 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/columns/gather.h"
 #include "query/kernels/casts.h"
 #include "query/kernels/type_rules.h"
 #include "query/language/evaluator.h"
@@ -74,9 +75,11 @@ absl::StatusOr<Term> LibraryTerm(Context& context, const LibraryEntry& entry) {
   return *made;
 }
 
-// Returns whether a name is a word of q, as listed in `.q`.
+// Returns whether a name is a word that `.q` lists: a word of q, or an extension such as nbbo.
 bool IsWord(std::string_view name) {
-  return IsReservedWord(name) && (FindBuiltin(name) != nullptr || FindInLibrary(name) != nullptr);
+  const bool is_operator = name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0;
+  return !is_operator &&
+         (FindBuiltin(name) != nullptr || (IsReservedWord(name) && FindInLibrary(name) != nullptr));
 }
 
 // Returns row numbers inside a query: positions among the rows of its source; for a stored table,
@@ -90,53 +93,98 @@ Value VirtualColumn(const Scope& scope) {
   return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
 }
 
+// Returns whether all atoms of a list are times.
+bool HoldsTimes(const Value& list, int depth = 0) {
+  if (!list.is_list()) return IsAtomOrVector(list) && IsTemporal(list.type());
+  return depth < kMaxListDepth && list.count() > 0 &&
+         std::ranges::all_of(list.items(),
+                             [&](const Value& item) { return HoldsTimes(item, depth + 1); });
+}
+
 // Returns what follows the dot of `time.minute`: a part of the time, or the time as another type.
 absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size_t dot,
                                  Budget& budget) {
   const std::optional<CastTarget> target = FindCastTarget(name.substr(dot + 1));
   const bool part = target.has_value() && (target->part.has_value() || IsTemporal(target->type));
-  if (!part || !IsTemporal(slice.type())) return NyiError(name);
+  if (!part) return NyiError(name);
+  if (slice.type() == Type::kList) {
+    TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));
+    if (list.count() > 0 && !HoldsTimes(list)) return NyiError(name);
+  } else if (!IsTemporal(slice.type())) {
+    return NyiError(name);
+  }
   return CastColumn(slice, *target, budget);
 }
 
-// Finds `t.price`, a column of a table that is a variable or captured.
-absl::StatusOr<std::optional<Term>> FindColumnOfTable(Context& context, std::string_view table,
-                                                      std::string_view column) {
-  TS_ASSIGN_OR_RETURN(const std::optional<Term> variable,
-                      context.variables.Find(table, context.budget));
-  std::optional<TableView> view;
-  if (variable.has_value()) {
-    if (const auto* const held = std::get_if<TableView>(&*variable)) view = *held;
-  } else if (std::optional<Snapshot> captured = context.environment.FindTable(table)) {
-    view = ViewOf(*std::move(captured));
-  } else if (const std::shared_ptr<const RemoteTable> remote =
-                 context.environment.FindRemote(table)) {
-    return ColumnOf(context, *remote, column);
+absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name);
+
+// Finds what is before the dot of `t.price` or `d.a.b`: a variable, a table or another value of the
+// process, or an entry of one of these.
+absl::StatusOr<std::optional<Term>> FindBase(Context& context, std::string_view base) {
+  TS_ASSIGN_OR_RETURN(std::optional<Term> found, context.variables.Find(base, context.budget));
+  if (found.has_value()) return found;
+  if (std::optional<Snapshot> captured = context.environment.FindTable(base)) {
+    return Term(ViewOf(*std::move(captured)));
   }
-  const int at = view.has_value() ? view->Find(column) : -1;
-  if (at < 0) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(Slice named, view->ColumnAt(static_cast<size_t>(at), context.budget));
-  return Term(std::move(named));
+  if (std::optional<Value> value = context.environment.FindValue(base)) {
+    return Term(*std::move(value));
+  }
+  return FindDottedValue(context, base);
 }
 
-// Finds `x.minute` of a variable, or of a value of the process.
+// Returns the column of a table, or the entry of a dictionary whose keys are names; nullopt if
+// there is none.
+absl::StatusOr<std::optional<Term>> MemberOf(Context& context, const Term& base,
+                                             std::string_view member) {
+  if (const auto* const view = std::get_if<TableView>(&base)) {
+    const int at = view->Find(member);
+    if (at < 0) return std::nullopt;
+    TS_ASSIGN_OR_RETURN(Slice named, view->ColumnAt(static_cast<size_t>(at), context.budget));
+    return Term(std::move(named));
+  }
+  const auto* const dict = std::get_if<Value>(&base);
+  if (dict != nullptr && (dict->is_table() || dict->is_keyed_table())) {
+    TS_ASSIGN_OR_RETURN(TableView view, ViewOf(*dict));
+    return MemberOf(context, Term(std::move(view)), member);
+  }
+  const bool named = dict != nullptr && dict->is_dict() && dict->keys().is(Type::kSymbol) &&
+                     IsSequence(dict->values()) && dict->values().count() == dict->keys().count();
+  if (!named) return std::nullopt;
+  const SymbolVector& keys = dict->keys().symbols();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == member) return Term(ItemAt(dict->values(), i));
+  }
+  return std::nullopt;
+}
+
+// Finds `t.price`, `d.a` and `x.minute`: a column of a table, an entry of a dictionary, or a part
+// of a time, where t, d and x are variables or values of the process.
 absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  const std::string_view base = name.substr(0, dot);
-  TS_ASSIGN_OR_RETURN(std::optional<Term> column,
-                      FindColumnOfTable(context, base, name.substr(dot + 1)));
-  if (column.has_value()) return column;
-  if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(std::optional<Term> variable, context.variables.Find(base, context.budget));
-  std::optional<Value> value = context.environment.FindValue(base);
-  if (variable.has_value()) {
-    TS_ASSIGN_OR_RETURN(value, ToValue(*std::move(variable), context.budget));
+  const std::string_view base = name.substr(0, dot), member = name.substr(dot + 1);
+  if (const std::shared_ptr<const RemoteTable> remote = context.environment.FindRemote(base);
+      remote != nullptr && !context.variables.Has(base)) {
+    return ColumnOf(context, *remote, member);
   }
-  if (!value.has_value() || !(value->is_atom() || value->is_vector())) return std::nullopt;
-  const Slice slice = Slice::Of(value->is_atom() ? Enlist(*value) : *value);
+  const Budget::Level level(context.budget);  // A name may have many dots.
+  TS_RETURN_IF_ERROR(level.Check());
+  TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindBase(context, base));
+  if (!found.has_value()) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(std::optional<Term> of_base, MemberOf(context, *found, member));
+  if (of_base.has_value()) return of_base;
+  const bool items = std::holds_alternative<Slice>(*found);
+  const auto* const value = std::get_if<Value>(&*found);
+  if (!FindCastTarget(member).has_value()) return std::nullopt;
+  if (!items && (value == nullptr || !(value->is_atom() || IsSequence(*value)))) {
+    return std::nullopt;
+  }
+  const bool atom = !items && value->is_atom();
+  const Slice slice = items  ? std::get<Slice>(*found)
+                      : atom ? Slice::Of(Enlist(*value))
+                             : Slice::Of(*value);
   TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
-  return Term(value->is_atom() ? ItemAt(part, 0) : std::move(part));
+  return Term(atom ? ItemAt(part, 0) : std::move(part));
 }
 
 absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_view name) {

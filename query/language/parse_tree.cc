@@ -227,6 +227,13 @@ absl::StatusOr<Term> Run(Context& context, Query& query, Term& table, bool by_na
     }
     return EvaluateQuery(context, query);
   }
+  const auto* const dict = std::get_if<Value>(&table);
+  const bool entries = query.verb == Query::Verb::kDelete && dict != nullptr && dict->is_dict() &&
+                       !dict->is_keyed_table();
+  if (entries) {
+    query.source->value = *dict;
+    return EvaluateQuery(context, query);
+  }
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(table)));
   return EvaluateQueryOver(context, query, std::move(view));
 }

@@ -149,6 +149,10 @@ Parser::Result Parser::RequiredExpression(std::string_view after) {
 // a name that is assigned.
 absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
   if (AtEndOfExpression()) return left;
+  if (AtIdentity()) {  // (f g::) is f of g: a composition that ends with the identity.
+    Take();
+    return Parsed{std::move(left.node), true};
+  }
   if (AtAssignment(*left.node)) {
     TS_ASSIGN_OR_RETURN(NodePtr assignment, Assignment(std::move(left.node)));
     return Parsed{std::move(assignment), false};
@@ -178,7 +182,9 @@ absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
 // x + y: with nothing on the right it is a projection, with a verb there a composition, as in
 // (0|+).
 absl::StatusOr<Parser::Parsed> Parser::Infix(NodePtr left, NodePtr verb) {
-  TS_ASSIGN_OR_RETURN(Parsed right, VerbOrNoun());
+  const bool identity = AtIdentity();  // (2*::) is 2*.
+  if (identity) Take();
+  TS_ASSIGN_OR_RETURN(Parsed right, identity ? Parsed{} : VerbOrNoun());
   const bool projected = right.node == nullptr;
   std::vector<NodePtr> args;
   args.push_back(std::move(left));
@@ -214,6 +220,13 @@ bool Parser::IsAssignable(const Node& left) const {
   return left.kind == Node::Kind::kApply && left.children[0]->kind == Node::Kind::kName;
 }
 
+// Returns whether a `::` ends the expression.
+bool Parser::AtIdentity() const {
+  if (!AtOperator("::")) return false;
+  const TokenKind next = Peek(1).kind;
+  return next == TokenKind::kEnd || next == TokenKind::kClose || next == TokenKind::kSemicolon;
+}
+
 bool Parser::AtAssignment(const Node& left) const {
   if (Peek().kind != TokenKind::kOperator) return false;
   if (Peek().text == ":") return true;
@@ -229,25 +242,41 @@ Parser::Result Parser::Assignment(NodePtr left) {
   if (!IsAssignable(*left)) {
     return QError(absl::StatusCode::kInvalidArgument, "assign", "only names are assigned");
   }
-  NodePtr node = NewNode(Node::Kind::kAssign);
   const Token how = Take();
+  const Builtin* through = nullptr;
   if (how.text != ":" && how.text != "::") {
-    node->function = FindBuiltin(how.text);
+    through = FindBuiltin(how.text);
     Take();
   }
-  const bool indexed = left->kind == Node::Kind::kApply;
-  node->position = left->position;
-  node->name = indexed ? left->children[0]->name : left->name;
+  const bool global = how.text == "::";
+  TS_ASSIGN_OR_RETURN(NodePtr node, Target(*left, through, global));
+  if (global && lambda_ == nullptr && left->kind == Node::Kind::kName) return View(std::move(node));
+  TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
+  return Assigned(std::move(node), std::move(left), std::move(value));
+}
+
+// Returns a node that assigns to what `left` names, without the value. In a lambda the name becomes
+// a local one, unless it is `global`.
+Parser::Result Parser::Target(const Node& left, const Builtin* through, bool global) {
+  NodePtr node = NewNode(Node::Kind::kAssign);
+  const bool indexed = left.kind == Node::Kind::kApply;
+  node->function = through;
+  node->position = left.position;
+  node->name = indexed ? left.children[0]->name : left.name;
   if (IsReservedWord(node->name)) {
     return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", node->name),
                   "a word of q");
   }
-  if (how.text == "::" && lambda_ == nullptr && !indexed) return View(std::move(node));
   // A name with a dot belongs to a namespace, even in a lambda.
-  const bool local = how.text != "::" && !indexed && node->name.find('.') == std::string::npos;
+  const bool local = !global && !indexed && node->name.find('.') == std::string::npos;
   if (local && lambda_ != nullptr) lambda_->locals.push_back(node->name);
-  TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
+  return node;
+}
+
+// Gives an assignment its value, and the indices that `left` has.
+Parser::Result Parser::Assigned(NodePtr node, NodePtr left, NodePtr value) {
   node->children.push_back(std::move(value));
+  const bool indexed = left->kind == Node::Kind::kApply;
   for (size_t i = 1; indexed && i < left->children.size(); ++i) {
     NodePtr& index = left->children[i];
     if (index == nullptr) {
@@ -256,6 +285,17 @@ Parser::Result Parser::Assignment(NodePtr left) {
     node->children.push_back(std::move(index));
   }
   return Checked(std::move(node));
+}
+
+// Returns whether the arguments of `:` or `+:` in brackets are those of an assignment: :[name;x].
+bool Parser::AreOfAssignment(const std::vector<NodePtr>& args) const {
+  return args.size() == 2 && args[0] != nullptr && args[1] != nullptr && IsAssignable(*args[0]);
+}
+
+// Makes :[name;x] and +:[name;x], which are name:x and name+:x.
+Parser::Result Parser::BracketAssignment(const Builtin* through, std::vector<NodePtr> args) {
+  TS_ASSIGN_OR_RETURN(NodePtr node, Target(*args[0], through, /*global=*/false));
+  return Assigned(std::move(node), std::move(args[0]), std::move(args[1]));
 }
 
 // name::x outside of a lambda: makes x a lambda without parameters.

@@ -14,23 +14,29 @@ namespace {
 // must be bounded.
 constexpr size_t kColumnsMax = 4096;
 
+// True for functions whose first argument names a column: arithmetic and comparisons.
+bool NamesByFirst(const Node& function) {
+  return function.kind == Node::Kind::kFunction && function.function->infix &&
+         !function.function->names_by_last;
+}
+
 absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
 
 }  // namespace
 
-// Returns q's name for a column without one: that of the first argument of the outermost function,
-// of that one's first argument, and so on; for weighted averages, of the averaged one. `x` if this
-// ends at something else than a name, or at the virtual column.
+// Returns q's name for a column without one. It is that of the first argument of arithmetic and of
+// comparisons, of the last argument of any other function, and so on down to a name; of a list,
+// that of the last item. `x` if this ends at something else than a name, or at the virtual column.
 std::string NameOfColumn(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kName: {
       const std::string name = node.name.substr(node.name.rfind('.') + 1);
       return name == "i" || name.empty() ? "x" : name;
     }
-    case Node::Kind::kApply: {
-      const Builtin* function = node.children[0]->function;
-      const bool last = function != nullptr && function->names_by_last;
-      const NodePtr& named = last ? node.children.back() : node.children[1];
+    case Node::Kind::kApply:
+    case Node::Kind::kList: {
+      const bool first = node.kind == Node::Kind::kApply && NamesByFirst(*node.children[0]);
+      const NodePtr& named = first ? node.children[1] : node.children.back();
       return named == nullptr ? "x" : NameOfColumn(*named);
     }
     case Node::Kind::kAssign:
@@ -39,7 +45,6 @@ std::string NameOfColumn(const Node& node) {
     case Node::Kind::kFunction:
     case Node::Kind::kClosure:
     case Node::Kind::kDerived:
-    case Node::Kind::kList:
     case Node::Kind::kTable:
     case Node::Kind::kCond:
     case Node::Kind::kBlock:

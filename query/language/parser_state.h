@@ -71,11 +71,17 @@ class Parser {
   absl::StatusOr<Parsed> OperatorPrimary();
   absl::StatusOr<Parsed> NamePrimary();
   Result Brackets(NodePtr node);
+  Result AppliedInBrackets(NodePtr node, std::vector<NodePtr> args);
   std::optional<Iterator> IteratorAt() const;
 
   bool IsAssignable(const Node& left) const;
   bool AtAssignment(const Node& left) const;
+  bool AtIdentity() const;
   Result Assignment(NodePtr left);
+  Result Target(const Node& left, const Builtin* through, bool global);
+  Result Assigned(NodePtr node, NodePtr left, NodePtr value);
+  bool AreOfAssignment(const std::vector<NodePtr>& args) const;
+  Result BracketAssignment(const Builtin* through, std::vector<NodePtr> args);
   Result View(NodePtr node);
 
   Result Numbers();

@@ -43,7 +43,15 @@ absl::StatusOr<Parser::Parsed> Parser::Term() {
 // f[x;y]; a missing argument is nullptr.
 Parser::Result Parser::Brackets(NodePtr node) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> args, Bracketed());
-  const bool any_number = node->kind == Node::Kind::kFunction && node->function->name == "enlist";
+  return AppliedInBrackets(std::move(node), std::move(args));
+}
+
+Parser::Result Parser::AppliedInBrackets(NodePtr node, std::vector<NodePtr> args) {
+  const bool function = node->kind == Node::Kind::kFunction;
+  if (function && node->function->name == ":" && AreOfAssignment(args)) {
+    return BracketAssignment(nullptr, std::move(args));
+  }
+  const bool any_number = function && node->function->name == "enlist";
   if (args.size() > kMaxParameters && !any_number)
     return RankError("{} arguments, at most {}", args.size(), kMaxParameters);
   if (args.size() == 1 && args.front() == nullptr) {
@@ -59,6 +67,10 @@ absl::StatusOr<Parser::Parsed> Parser::Primary() {
   };
   switch (Peek().kind) {
     case TokenKind::kNumber:
+      if (Peek().text == "0:") {
+        Take();
+        return Parsed{FunctionNode(*FindBuiltin("0:")), !Peek().Is(TokenKind::kOpen, "[")};
+      }
       return noun(Numbers());
     case TokenKind::kString: {
       const std::string_view quoted = Take().text;
@@ -81,8 +93,8 @@ absl::StatusOr<Parser::Parsed> Parser::Primary() {
   return Unexpected(Peek());
 }
 
-// Parses adjacent words of digits as one vector. 0: and the like are operators on files, which do
-// not exist here.
+// Parses adjacent words of digits as one vector. 1: and 2: are operators on files, which do not
+// exist here.
 Parser::Result Parser::Numbers() {
   const auto is_operator = [](const Token& token) {
     return token.text.size() == 2 && token.text[1] == ':';
@@ -169,7 +181,14 @@ absl::StatusOr<Parser::Parsed> Parser::OperatorPrimary() {
   if (AtOperator(":") && !Peek().after_blank) {  // #: and the like are functions of one argument.
     if (std::optional<Value> unary = UnaryFormOf(token.text)) {
       Take();
-      return noun(Primitive(*std::move(unary)));
+      TS_ASSIGN_OR_RETURN(NodePtr primitive, Primitive(*std::move(unary)));
+      if (!Peek().Is(TokenKind::kOpen, "[") || Peek().after_blank)
+        return noun(std::move(primitive));
+      TS_ASSIGN_OR_RETURN(std::vector<NodePtr> args, Bracketed());
+      if (AreOfAssignment(args)) {
+        return noun(BracketAssignment(FindBuiltin(token.text), std::move(args)));
+      }
+      return noun(AppliedInBrackets(std::move(primitive), std::move(args)));
     }
   }
   const std::optional<Iterator> iterator = FindIterator(token.text);

@@ -56,6 +56,10 @@ TEST(Parts, AreCutRotatedAndTaken) {
       {"1 rotate 5", "'type"},
       {"1 2 rotate 1 2", "'type"},
       {"0N rotate 1 2", "'domain"},
+      {"raze (([]a:1 2;b:3 4);([]a:5 6;b:7 8))", "([]a:1 2 5 6;b:3 4 7 8)"},
+      {"raze (([]a:1 2;b:3 4);([]a:enlist 5))", "(`a`b!1 3;`a`b!2 4;,`a!,5)"},
+      {"(,/)(([]a:enlist 1);([]b:enlist 2))", "(,`a!,1;,`b!,2)"},
+      {"(([]a:enlist 1),([]b:enlist 2))", "'mismatch"},
       {"exec 1 rotate sym from trade", "`bac`aig`bac`aig"},
       {"3 sublist 1 2 3 4", "1 2 3"},
       {"5 sublist 1 2", "1 2"},
@@ -178,6 +182,100 @@ TEST(Parts, AreGroupedAndComparedAsSets) {
       {"prd \"abc\"", "'type"},
       {"prd ()", "1"},
       {"select prd size by sym from trade where size<300", "([sym:`aig`bac]size:100 200i)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Parts, OfOtherWidthsAndOfDictionariesAreSets) {
+  constexpr Pair kPairs[] = {
+      {"10i in 10 20", "1b"},
+      {"10 20 30 in 10 20i", "110b"},
+      {"1h in 1 2 3", "1b"},
+      {"0x01 in 1 2", "1b"},
+      {"1b in 0 1", "1b"},
+      {"0N 1 in 1 0Ni", "11b"},
+      {"1i in 0#0", "0b"},
+      {"(1 2;3i) in 1 3 4h", "(10b;1b)"},
+      {"1 2. in 2#2", "'type"},
+      {"1 2 in 09:30 09:31", "'type"},
+      {"10 20?20i", "1"},
+      {"10 20i?20 5", "1 2"},
+      {"1 2?1 2f", "'type"},
+      {"1 2 3i inter 2 3", "2 3i"},
+      {"1 2 3 except 2 3h", ",1"},
+      {"1 2i union 2 3", "(1i;2i;2;3)"},
+      {"2 in `a`b!2 3", "1b"},
+      {"(`a`b!1 2) in `c`d!2 3", "`a`b!01b"},
+      {"(`a`b!(1 2 3;`x`y`z)) inter `a`b`c!(1 2 3;2 3 5;`x`y`z)", "(1 2 3;`x`y`z)"},
+      {"(`a`b!1 2) inter `c`d!2 3i", ",2"},
+      {"(`a`b!1 2) except `c`d!2 3", ",1"},
+      {"(`a`b!([]x:1 2)) inter ([]x:2 3)", "([]x:,2)"},
+      {"1 2 3 inter `a`b!3 4", ",3"},
+      {"(`a`b!1 2) union `c`d!2 3", "'nyi: union of dictionaries"},
+      {"distinct `a`b!1 1", "'nyi: distinct of a dictionary"},
+      {"select sym from trade where size in 100 200", "([]sym:`aig`bac)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Parts, AreDroppedByNameKeyAndNumber) {
+  constexpr Pair kPairs[] = {
+      {"`a`zz _ ([]a:1 2;b:3 4)", "([]b:3 4)"},
+      {"``b _ ([]a:1 2;b:3 4)", "([]a:1 2)"},
+      {"(enlist`a) _ ([]a:1 2;b:3 4)", "([]b:3 4)"},
+      {"`a _ ([]a:1 2;b:3 4)", "'type"},
+      {"`zz`size _ select[1] sym,size from trade", "([]sym:,`aig)"},
+      {"([]a:1 2 3) _ 1", "([]a:1 3)"},
+      {"([]a:1 2 3) _ 7", "([]a:1 2 3)"},
+      {"([]a:1 2 3) _ `a", "'type"},
+      {"([]s:`a`b) _ ([s:`a`b`c]n:1 2 3)", "([s:,`c]n:,3)"},
+      {"([s:`a`b`c]n:1 2 3) _ ([s:`a])", "([s:`b`c]n:2 3)"},
+      {"([s:`a`b]n:1 2) _ 0", "'nyi: a keyed table _ a number"},
+      {"([]s:`a`zz)#([s:`a`b`c]n:1 2 3)", "([s:`a`zz]n:1 0N)"},
+      {"`a`b _ ([s:`a`b]n:1 2)", "'nyi: _ of columns of a keyed table"},
+      {"1 _ ([s:`a`b`c]n:1 2 3)", "([s:`b`c]n:2 3)"},
+      {"`a`zz _ `a`b!1 2", ",`b!,2"},
+      {"`a _ `a`b!([]x:1 2)", ",`b!([]x:,2)"},
+      {"1#`a`b!([]x:1 2)", ",`a!([]x:,1)"},
+      {"`b`c#`a`b!([]x:1 2)", "`b`c!([]x:2 0N)"},
+      {"-1 _ `a`b!([]x:1 2)", ",`a!([]x:,1)"},
+      {"(`a`b!1 2) _ `a`b", "'type"},
+      {"d:`a`b`c!1 2 3;d _:`b;d", "`a`c!1 3"},
+      {"delete zz from ([]a:1 2;b:3 4)", "'zz"},
+      {"cols `a`b!1 2", "`a`b"},
+      {"d:`a`b!1 2;cols`d", "`a`b"},
+      {"cols 1 2!3 4", "'type"},
+      {"t:([]a:1 2);`t upsert ();t", "([]a:1 2)"},
+      {"([]a:1 2) upsert ()", "([]a:1 2)"},
+      {"([k:1 2]a:1 2) upsert ()", "([k:1 2]a:1 2)"},
+      {"(`a`b!1 2) upsert ()", "`a`b!1 2"},
+      {"t:([]a:1 2);`t insert ()", "`long$()"},
+      {"`trade upsert ()", "'assign: trade"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Parts, OfMatricesAndDictionariesAreAggregated) {
+  constexpr Pair kPairs[] = {
+      {"2 3f wsum (1 2;3 4)", "11 16f"},
+      {"(1 2;3 4) wsum (500 400;300 200)", "1400 1600"},
+      {"1 2 wsum `a`b!(10 21 3;4 5 6)", "18 31 15"},
+      {"(1 2;3 4) wavg (500 400;300 200)", "350 266.6666667"},
+      {"2 3 wavg (1 2;3 4)", "2.2 3.2"},
+      {"0 wavg (1 2;3 4)", "0n 0n"},
+      {"1 2 wavg `a`b!(10 21 3;4 5 6)", "6 10.33333333 5"},
+      {"(1 2;3 5) cov (2 3;4 9)", "1 4.5"},
+      {"(1 2;3 5) scov (2 3;4 9)", "2 9f"},
+      {"(1 2;3 5) cor (2 3;4 9)", "1 1f"},
+      {"(`a`b!1 2) wsum `b`a!3 4", "10"},
+      {"2 3 wsum 1 2", "8f"},
+      {"2 3 wsum (1 2;3)", "11 13"},
+      {"exec 1 2 wsum a from ([]a:(1 2;3 4))", "7 10"},
+      {"exec s wavg v by k from ([]k:`x`x;s:1 3;v:(1 2;5 6))", ",`x!,4 5f"},
+      {"1 2 3 wsum (1 2;3 4)", "'length"},
+      {"1 2 wsum ([]a:1 2;b:3 4)", "`a`b!5 11"},
+      {"1 3 wavg ([]a:1 5)", ",`a!,4f"},
+      {"exec 1 2 wsum ([]a:2#size) from trade", ",`a!,500"},
   };
   ExpectAll(kPairs);
 }

@@ -154,8 +154,22 @@ constexpr ProcessValue kProcessValues[] = {
        return Value::Dict(handles, Repeat(Value::Long(0), handles.count()));
      }},
     {'q', [](Context&) { return Value::Boolean(false); }},
+    // q's licence: cores, two dates, four flags, the licence's text, a flag. None is needed here.
+    {'l',
+     [](Context&) {
+       std::vector<std::string> parts(9);
+       parts[7] = "tickstack needs no licence";
+       return StringsOfWords(parts);
+     }},
     {'e', [](Context&) { return Value::Dict(Value::Symbols({}), Value::List({})); }},
 };
+
+// What a message over a WebSocket does that is a dictionary of `i` and `ID`
+// (wire/web_socket_session.cc). Grafana's data source reads the text to see whether there is such a
+// handler.
+constexpr std::string_view kWebSocketHandler = ".z.ws";
+constexpr std::string_view kWebSocketHandlerText =
+    "{ds:-9!x;neg[.z.w]-8!`o`ID!(@[value;ds`i;{`$\"'\",x}];ds`ID)}";
 
 std::string_view FirstWord(std::string_view text) { return text.substr(0, text.find(' ')); }
 
@@ -272,33 +286,50 @@ absl::StatusOr<Term> ConsoleSize(Context& context, std::string_view command) {
   return Term(Value());
 }
 
-// Returns how often `\t expression` or `\t:n expression` evaluates; nullopt for another command,
-// such as `\t 1000`, which would start a timer.
-std::optional<int64_t> TimesToEvaluate(std::string_view command) {
-  const std::string_view word = FirstWord(command), expression = Argument(command);
+// What `\t expression`, `\t:n expression`, `\ts expression` or `\ts:n expression` asks for.
+struct Measurement {
+  int64_t times = 1;
+  bool bytes = false;
+};
+
+// nullopt for another command, such as `\t 1000`, which would start a timer.
+std::optional<Measurement> ParseMeasurement(std::string_view command) {
+  std::string_view word = FirstWord(command);
+  const std::string_view expression = Argument(command);
   const bool is_number =
       std::ranges::all_of(expression, [](char c) { return (c >= '0' && c <= '9') || c == ' '; });
-  if (is_number || !word.starts_with("t")) return std::nullopt;
-  if (word == "t") return 1;
-  int64_t times = 0;
+  if (!word.starts_with("t")) return std::nullopt;
+  word.remove_prefix(1);
+  Measurement found;
+  found.bytes = word.starts_with("s");
+  if (found.bytes) word.remove_prefix(1);
+  if (expression.empty() || (is_number && !found.bytes)) return std::nullopt;
+  if (word.empty()) return found;
   const char* const last = word.data() + word.size();
-  if (!word.starts_with("t:")) return std::nullopt;
-  const auto [end, error] = std::from_chars(word.data() + 2, last, times);
-  return error == std::errc() && end == last && times >= 0 ? std::optional(times) : std::nullopt;
+  if (!word.starts_with(":")) return std::nullopt;
+  const auto [end, error] = std::from_chars(word.data() + 1, last, found.times);
+  if (error != std::errc() || end != last || found.times < 0) return std::nullopt;
+  return found;
 }
 
-absl::StatusOr<Term> MillisecondsOf(Context& context, std::string_view expression, int64_t times) {
+// Returns the milliseconds that it takes; with `bytes`, also the most memory that is charged at a
+// time. Values that it does not keep in variables are freed after each evaluation.
+absl::StatusOr<Term> Measure(Context& context, std::string_view expression, Measurement wanted) {
   const auto begin = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < times; ++i) {
+  const Budget::Peak peak(context.budget);
+  for (int64_t i = 0; i < wanted.times; ++i) {
     TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    const Budget::Temporaries temporaries(context.budget);
     Term text = Value::String(expression);
     TS_RETURN_IF_ERROR(Apply(context, *FindBuiltin("value"), std::span(&text, 1)).status());
   }
   const auto taken = std::chrono::steady_clock::now() - begin;
-  return Term(Value::Long(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()));
+  const int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(taken).count();
+  if (!wanted.bytes) return Term(Value::Long(ms));
+  return Term(Value::Longs({ms, static_cast<int64_t>(peak.bytes())}));
 }
 
-// `\S`: the seed of the request's random numbers, or a new one.
+// `\S`: the seed of the client's random numbers, or a new one.
 absl::StatusOr<Term> RandomSeed(Context& context, std::string_view command) {
   Random& random = context.variables.request().random();
   const std::string_view text = Argument(command);
@@ -387,6 +418,7 @@ ProcessFacts FactsOfThisProcess() {
 }
 
 std::optional<Value> FindProcessValue(Context& context, std::string_view name) {
+  if (name == kWebSocketHandler) return Value::String(kWebSocketHandlerText);
   if (!name.starts_with(".z.") || name.size() != 4) return std::nullopt;
   const char letter = name[3];
   if (std::string_view("pdntz").find(letter) != std::string_view::npos) {
@@ -447,13 +479,14 @@ std::vector<std::string> ProcessValueNames() {
     names.push_back(std::string(".z.") + letter);
   for (const ProcessValue& value : kProcessValues)
     names.push_back(std::string(".z.") + value.letter);
+  names.emplace_back(kWebSocketHandler);
   return names;
 }
 
 absl::StatusOr<Term> RunSystemCommand(Context& context, std::string_view command) {
   while (command.starts_with(' ')) command.remove_prefix(1);
-  if (const auto times = TimesToEvaluate(command)) {
-    return MillisecondsOf(context, Argument(command), *times);
+  if (const auto wanted = ParseMeasurement(command)) {
+    return Measure(context, Argument(command), *wanted);
   }
   const auto found = std::ranges::find(kReports, FirstWord(command), &Report::command);
   if (found != std::end(kReports) && (found->takes_argument || Argument(command).empty())) {

@@ -1,15 +1,33 @@
 #include "query/language/random.h"
 
-namespace tickstack::query {
+#include <atomic>
+#include <random>
 
-void Random::Seed(int32_t seed) {
-  seed_ = seed;
-  state_ = static_cast<uint64_t>(seed);
+namespace tickstack::query {
+namespace {
+
+// Returns another seed at each call, until all have been returned. The first one is random.
+int32_t NewSeed() {
+  static std::atomic<uint32_t> seed(std::random_device{}());
+  constexpr uint32_t kStep = 0x9e3779b9;  // Odd, so that it reaches every number.
+  return static_cast<int32_t>(seed.fetch_add(kStep, std::memory_order_relaxed));
 }
 
+}  // namespace
+
+Random::Place& Random::Begun() {
+  if (!place_.has_value()) Seed(NewSeed());
+  return *place_;
+}
+
+int32_t Random::seed() { return Begun().seed; }
+
+void Random::Seed(int32_t seed) { place_ = Place{seed, static_cast<uint64_t>(seed)}; }
+
 uint64_t Random::Next() {
-  state_ += 0x9e3779b97f4a7c15;
-  uint64_t z = state_;
+  uint64_t& state = Begun().state;
+  state += 0x9e3779b97f4a7c15;
+  uint64_t z = state;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);

@@ -1,19 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace tickstack::query {
 
-// The random numbers of a request. Every request begins with the same seed, so that a query gives
-// the same answer each time. The numbers differ from those of kdb+. For one thread.
+// The random numbers of a request. They continue those of the client's request before, if it keeps
+// names (kept_names.h). Otherwise they begin with a seed that no other request has. The numbers
+// differ from those of kdb+. For one thread.
 //
 // The generator is splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 // generators", 2014). It passes the usual tests, has one word of state, and takes any seed.
 class Random {
  public:
-  static constexpr int32_t kDefaultSeed = -314'159;  // The default seed of kdb+.
-
-  int32_t seed() const { return seed_; }
+  int32_t seed();
   void Seed(int32_t seed);
 
   uint64_t Next();  // Uniform in [0, 2^64).
@@ -22,9 +22,19 @@ class Random {
   // Uniform in [0, 1), a multiple of 2^-53.
   double Fraction();
 
+  // A place in the numbers of a seed.
+  struct Place {
+    int32_t seed = 0;
+    uint64_t state = 0;
+  };
+  // nullopt: there is no seed yet, since no number was drawn.
+  const std::optional<Place>& place() const { return place_; }
+  void Continue(Place place) { place_ = place; }
+
  private:
-  int32_t seed_ = kDefaultSeed;
-  uint64_t state_ = static_cast<uint64_t>(kDefaultSeed);
+  Place& Begun();  // Takes a new seed if there is none yet.
+
+  std::optional<Place> place_;
 };
 
 }  // namespace tickstack::query

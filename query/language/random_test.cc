@@ -1,5 +1,6 @@
-// Goal: random items have the type, the range and the number that was asked for, and a request gets
-// the same ones each time. Method: pairs over properties, not over the numbers.
+// Goal: random items have the type, the range and the number that was asked for; they differ
+// between requests, and are equal after equal seeds. Method: pairs over properties, not over the
+// numbers.
 
 #include "query/language/random.h"
 
@@ -40,11 +41,31 @@ TEST(Random, NumbersBelowAnAtom) {
   ExpectAll(kPairs);
 }
 
+TEST(Random, OfAZeroTimeAreAnyOfADayOrOfFourYears) {
+  constexpr Pair kPairs[] = {
+      {"type each 3?/:(0t;0p;0d;0m;0u;0v;0D;0z;0e;0f)", "19 12 14 13 17 18 16 15 8 9h"},
+      {"all (1000?0t)within 00:00:00.000 23:59:59.999", "1b"},
+      {"12:00<max 1000?0t", "1b"},
+      {"all (1000?0D)within 0D 0D23:59:59.999999999", "1b"},
+      {"0D12<max 1000?0D", "1b"},
+      {"all (1000?0u)within 00:00 23:59", "1b"},
+      {"all (1000?0v)within 00:00:00 23:59:59", "1b"},
+      {"all (1000?0p)within 2000.01.01D 2003.12.31D23:59:59.999999999", "1b"},
+      {"distinct asc`year$1000?0p", "2000 2001 2002 2003i"},
+      {"distinct asc`year$1000?0d", "2000 2001 2002 2003i"},
+      {"distinct asc`year$1000?0m", "2000 2001 2002 2003i"},
+      {"distinct asc`year$1000?0z", "2000 2001 2002 2003i"},
+      {"3?0f", "0 0 0f"},
+      {"-3?0t", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Random, ItemsOfAList) {
   constexpr Pair kPairs[] = {
       {"all(100?`a`b`c)in`a`b`c", "1b"},
       {"count distinct 1000?`a`b`c", "3"},
-      {"type 3?(1;`a;\"x\")", "0h"},
+      {"type -3?(1;`a;\"x\")", "0h"},
       {"meta 3?([]a:1 2;b:`x`y)", "([c:`a`b]t:\"js\";f:``;a:``)"},
       {"count 3?trade", "3"},
       {"3?0#0", "'length"},
@@ -86,8 +107,8 @@ TEST(Random, OneOfThem) {
 
 TEST(Random, ASeedBeginsThemAnew) {
   constexpr Pair kPairs[] = {
-      {"system\"S\"", "-314159i"},
-      {"a:5?100;system\"S -314159\";a~5?100", "1b"},
+      {"type system\"S\"", "-6h"},
+      {"s:system\"S\";a:5?100;system\"S \",string s;a~5?100", "1b"},
       {"a:5?100;system\"S 42\";a~5?100", "0b"},
       {"system\"S 42\";a:5?100;system\"S 42\";a~5?100", "1b"},
       {"system\"S 42\";system\"S\"", "42i"},
@@ -97,15 +118,52 @@ TEST(Random, ASeedBeginsThemAnew) {
   ExpectAll(kPairs);
 }
 
-TEST(Random, ARequestGetsTheSameOnesEachTime) {
+TEST(Random, RequestsDiffer) {
   TestEnvironment environment;
-  EXPECT_EQ(environment.Ask("10?100"), environment.Ask("10?100"));
+  for (const std::string_view expression :
+       {"6?1000000000", "-6?1000000000", "1?0Ng", "-1?0Ng", "6?1f", "rand 1000000000000", "8?`8"}) {
+    EXPECT_NE(environment.Ask(expression), environment.Ask(expression)) << expression;
+  }
+  EXPECT_EQ(environment.Ask("system\"S 42\";6?1000000000"),
+            environment.Ask("system\"S 42\";6?1000000000"));
+}
+
+TEST(Random, AClientGoesOnWhereItWas) {
+  TestEnvironment environment;
+  KeptNames one, other;
+  const auto ask = [&](KeptNames& names, std::string_view text) {
+    const absl::StatusOr<Value> answer =
+        EvaluateRequest(Value::String(text), environment, {}, &names);
+    return answer.ok() ? Show(*answer) : std::string(answer.status().message());
+  };
+  EXPECT_NE(ask(one, "6?1000000000"), ask(one, "6?1000000000"));
+  EXPECT_NE(ask(one, "6?1000000000"), ask(other, "6?1000000000"));
+  EXPECT_EQ(ask(one, "system\"S\""), ask(one, "system\"S\""));
+  EXPECT_NE(ask(one, "system\"S\""), ask(other, "system\"S\""));
+  // A seed makes their numbers equal, over several requests.
+  for (KeptNames* const names : {&one, &other}) ask(*names, "system\"S 42\"");
+  EXPECT_EQ(ask(one, "3?1000000000"), ask(other, "3?1000000000"));
+  EXPECT_EQ(ask(one, "nope"), ask(other, "x:rand 5;nope"));
+  EXPECT_NE(ask(one, "3?1000000000"), ask(other, "3?1000000000"));
+  EXPECT_EQ(ask(one, "system\"S\""), "42i");
+}
+
+TEST(Random, GuidsAreNeverEqual) {
+  constexpr Pair kPairs[] = {
+      {"system\"S 42\";a:1?0Ng;system\"S 42\";a~1?0Ng", "0b"},
+      {"count distinct 10000?0Ng", "10000"},
+      {"count distinct{first -1?0Ng}each til 100", "100"},
+      {"0?0Ng", "`guid$()"},
+      {"1000000000000?0Ng", "'limit"},
+  };
+  ExpectAll(kPairs);
 }
 
 // Each of the numbers below a bound comes about as often as the others, also where the bound does
 // not divide 2^64.
 TEST(Random, BelowIsUniform) {
   Random random;
+  random.Seed(1);
   std::array<int, 7> counts{};
   for (int i = 0; i < 70'000; ++i) ++counts[random.Below(counts.size())];
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);

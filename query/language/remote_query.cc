@@ -848,11 +848,6 @@ absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable
   return term;
 }
 
-bool NeedsNoRows(const Builtin& function) {
-  return function.name == "count" || function.name == "cols" || function.name == "keys" ||
-         function.name == "meta";
-}
-
 absl::StatusOr<std::optional<Term>> EvaluateWithoutRows(Context& context, const RemoteTable& table,
                                                         const Builtin& function) {
   Query query;

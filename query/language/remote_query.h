@@ -52,9 +52,8 @@ absl::StatusOr<std::optional<Term>> CountOfRows(Context& context, const Node& ro
 // Returns a column of the last days; nullopt if there is no such column.
 absl::StatusOr<std::optional<Term>> ColumnOf(Context& context, const RemoteTable& table,
                                              std::string_view column);
-// True for `count`, `cols`, `keys` and `meta`, which EvaluateWithoutRows evaluates.
-bool NeedsNoRows(const Builtin& function);
-// Evaluates such a function of the table without fetching rows; nullopt if that is not possible.
+// Evaluates a function with Builtin::kNeedsNoRows of the table without fetching rows; nullopt if
+// that is not possible.
 absl::StatusOr<std::optional<Term>> EvaluateWithoutRows(Context& context, const RemoteTable& table,
                                                         const Builtin& function);
 // Returns all rows of the last days.

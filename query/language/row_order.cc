@@ -32,16 +32,6 @@ bool HasAll(const Value& names, const Value& wanted) {
   return true;
 }
 
-bool IsOneOf(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-// Functions whose result does not depend on the order of rows.
-constexpr std::array<std::string_view, 4> kNoRows = {"cols", "count", "keys", "type"};
-// Functions whose result has the rows of the first argument in their order, each as it was or with
-// more columns.
-constexpr std::array<std::string_view, 4> kKeepRows = {"aj", "aj0", "ij", "lj"};
-
 }  // namespace
 
 OrderMark::OrderMark(Budget& budget, const Node& node, const Value* sorted_by)
@@ -74,9 +64,10 @@ ArgumentMarks::ArgumentMarks(Context& context, const Node& node) {
   const Node& last = is_asof ? *node.children[3] : *node.children.back();
   if (node.children.size() == 2) {
     if (last.kind != Node::Kind::kQuery) return;
-    const bool sorts = name == "asc" || name == "desc" || IsOrderFree(*function.function);
-    const bool no_rows = IsOneOf(name, kNoRows);
-    if (no_rows || (sorts && IsExecOfOneColumn(last))) last_.emplace(budget, last);
+    const bool sorts =
+        name == "asc" || name == "desc" || function.function->Is(Builtin::kOrderFree);
+    if (function.function->Is(Builtin::kIgnoresRows) || (sorts && IsExecOfOneColumn(last)))
+      last_.emplace(budget, last);
     return;
   }
   if (name == "in" && IsExecOfOneColumn(last)) last_.emplace(budget, last);
@@ -89,7 +80,7 @@ ArgumentMarks::ArgumentMarks(Context& context, const Node& node) {
   // The result may have other symbols than the first table, unless they are joined by.
   const bool keeps_order =
       own && (*own == nullptr || (is_asof && names_columns && HasAll(first.value, **own)));
-  if (keeps_order && IsOneOf(name, kKeepRows)) {
+  if (keeps_order && function.function->Is(Builtin::kKeepsRows)) {
     first_.emplace(budget, is_asof ? *node.children[2] : first, *own);
   }
   // The keys of the last table are unique, unless an update changes them.

@@ -18,6 +18,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
+#include "query/language/namespaces.h"
 #include "query/language/node_copy.h"
 #include "query/language/partitions.h"
 #include "query/language/remote_query.h"
@@ -507,8 +508,8 @@ static absl::StatusOr<std::optional<Term>> EvaluateOverRemote(Context& context, 
   return term;
 }
 
-// `delete a from d` of a dictionary or its name: returns it without these keys; nullopt for
-// anything else.
+// `delete a from d` of a dictionary or its name: returns it without these keys, or without any
+// entry if none are named; nullopt for anything else.
 static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const Query& query,
                                                          const Term& source) {
   Term named = source;
@@ -519,6 +520,12 @@ static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const
   }
   const auto* const dict = std::get_if<Value>(&named);
   if (dict == nullptr || !dict->is_dict() || dict->is_keyed_table()) return std::nullopt;
+  if (!query.conditions.empty()) return NyiError("delete from a dictionary where");
+  if (query.columns.empty()) {
+    Term args[] = {Value::Long(0), std::move(named)};
+    TS_ASSIGN_OR_RETURN(Term none, query::Apply(context, *FindBuiltin("#"), args));
+    return none;
+  }
   SymbolVector keys;
   for (const NamedNode& column : query.columns) keys.push_back(column.node->name);
   Term args[] = {Value::Symbols(std::move(keys)), std::move(named)};
@@ -526,8 +533,47 @@ static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const
   return left;
 }
 
+// ``delete a from `.`` and ``delete a from `.ns``: forgets variables of a namespace, all of them if
+// none are named. nullopt if the source names no namespace.
+static absl::StatusOr<std::optional<Term>> DeleteVariables(Context& context, const Query& query) {
+  const Node& source = *query.source;
+  if (query.verb != Query::Verb::kDelete || source.kind != Node::Kind::kConstant ||
+      !source.value.is_atom_of(Type::kSymbol)) {
+    return std::nullopt;
+  }
+  const std::string space(source.value.symbol());
+  const bool root = space == ".";
+  const bool names_space =
+      root || (space.size() > 1 && space[0] == '.' && space.find('.', 1) == std::string::npos);
+  if (!names_space) return std::nullopt;
+  if (!query.conditions.empty()) return NyiError("delete from a namespace where");
+  Frame& request = context.variables.request();
+  std::vector<std::string> names;
+  for (const NamedNode& column : query.columns) {
+    names.push_back(NameWithin(space, column.node->name));
+  }
+  if (query.columns.empty()) {
+    request.Each([&](std::string_view name) {
+      const bool within =
+          root ? name[0] != '.'
+               : name.size() > space.size() && name.starts_with(space) && name[space.size()] == '.';
+      if (within) names.emplace_back(name);
+    });
+  }
+  Context outside = context.Outside();
+  for (const std::string& name : names) {  // Before any of them is forgotten.
+    if (request.Find(name) != nullptr) continue;
+    TS_RETURN_IF_ERROR(FindName(outside, name).status());
+    return CannotAssign(name);
+  }
+  for (const std::string& name : names) request.Forget(name);
+  return Term(Value::Symbol(space));
+}
+
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
   const RowUse use = TakeRowUse(context.budget, query);
+  TS_ASSIGN_OR_RETURN(std::optional<Term> forgotten, DeleteVariables(context, query));
+  if (forgotten.has_value()) return *std::move(forgotten);
   std::optional<std::string> variable;
   const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
   if (changes) {
@@ -556,7 +602,7 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
     TS_ASSIGN_OR_RETURN(remote, EvaluateOverRemote(outside, query, *NameNode(name->symbol()), use));
     if (remote.has_value()) return *std::move(remote);
   }
-  if (query.verb == Query::Verb::kDelete && !query.columns.empty() && query.conditions.empty()) {
+  if (query.verb == Query::Verb::kDelete) {
     TS_ASSIGN_OR_RETURN(std::optional<Term> left, DeleteEntries(context, query, source));
     if (left.has_value()) {
       if (!variable.has_value()) return *std::move(left);

@@ -64,24 +64,6 @@ void Collect(const Node& node, std::span<const std::string> columns, ColumnNames
   }
 }
 
-// Functions whose results depend on their arguments alone, and which evaluate, name or change
-// nothing else. Only these are sent: an expression that a restricted user wrote is evaluated with
-// the rights of the link to the other process.
-constexpr std::array<std::string_view, 79> kPure = {
-    "+",          "-",      "*",      "%",      "&",        "|",      "=",       "<>",    "<",
-    ">",          "<=",     ">=",     "~",      "^",        "$",      ",",       "#",     "_",
-    "abs",        "all",    "and",    "any",    "avg",      "avgs",   "ceiling", "cor",   "count",
-    "cov",        "deltas", "dev",    "differ", "distinct", "div",    "enlist",  "exp",   "fby",
-    "fills",      "first",  "floor",  "in",     "last",     "like",   "log",     "lower", "max",
-    "maxs",       "mavg",   "mcount", "mdev",   "med",      "min",    "mins",    "mmax",  "mmin",
-    "mod",        "msum",   "neg",    "next",   "not",      "null",   "or",      "prd",   "prev",
-    "reciprocal", "scov",   "sdev",   "signum", "sqrt",     "string", "sum",     "sums",  "svar",
-    "upper",      "var",    "wavg",   "within", "wsum",     "xbar",   "xprev"};
-
-bool IsPure(const Builtin& function) {
-  return std::ranges::find(kPure, function.name) != kPure.end();
-}
-
 // True if a value has functions, or may have some.
 bool HasFunction(const Value& value) {
   if (value.is_dict() || value.is_table()) return true;
@@ -103,7 +85,7 @@ class Maker {
   absl::StatusOr<NodePtr> Make(const Node& node) {
     using Kind = Node::Kind;
     if (node.kind == Kind::kFunction) {
-      sendable_ &= IsPure(*node.function);
+      sendable_ &= node.function->Is(Builtin::kPure);
       return CopyOf(node);
     }
     if (NamesIn(node, columns_).nothing()) return Evaluated(node);
@@ -173,7 +155,7 @@ class Maker {
     if (const auto* builtin = std::get_if<const Builtin*>(&function)) {
       made->kind = Node::Kind::kFunction;
       made->function = *builtin;
-      sendable_ &= IsPure(**builtin);
+      sendable_ &= (*builtin)->Is(Builtin::kPure);
       return made;
     }
     made->kind = Node::Kind::kClosure;

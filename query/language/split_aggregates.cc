@@ -15,15 +15,6 @@
 namespace tickstack::query {
 namespace {
 
-// Aggregates whose results are combined by the same aggregate.
-constexpr std::array<std::string_view, 8> kOfThemselves = {"sum",   "prd",  "min", "max",
-                                                           "first", "last", "all", "any"};
-
-// Aggregates that do not depend on the order of their items.
-constexpr std::array<std::string_view, 18> kOrderFree = {
-    "all", "any", "avg",  "cor",  "count", "cov",  "dev", "max",  "med",
-    "min", "prd", "scov", "sdev", "sum",   "svar", "var", "wavg", "wsum"};
-
 bool NamesDate(const Node& node) {
   if (node.kind == Node::Kind::kName)
     return node.name.substr(0, node.name.find('.')) == kDateColumn;
@@ -121,7 +112,8 @@ class Splitter {
   }
 
   NodePtr CombinedAggregate(const Node& node) {
-    const std::string_view name = node.children[0]->function->name;
+    const Builtin& aggregate = *node.children[0]->function;
+    const std::string_view name = aggregate.name;
     const Node& last = *node.children.back();
     if (node.children.size() == 2) {
       const bool rows = last.kind == Node::Kind::kName && last.name == "i";
@@ -129,7 +121,7 @@ class Splitter {
         return CallNode("sum", Partial(CallNode("count", NameNode("i"))));
       }
       if (!GoesByItem(last)) return nullptr;
-      if (std::ranges::find(kOfThemselves, name) != kOfThemselves.end()) {
+      if (aggregate.Is(Builtin::kCombines)) {
         split_.ordered |= name == "first" || name == "last";
         return CallNode(name, Partial(CopyOf(node)));
       }
@@ -176,15 +168,11 @@ absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column,
   return std::ranges::find(nulls.span<uint8_t>(), 1) == nulls.span<uint8_t>().end();
 }
 
-bool IsOrderFree(const Builtin& function) {
-  return std::ranges::find(kOrderFree, function.name) != kOrderFree.end();
-}
-
 bool IsOrderFree(const Node& node, std::span<const std::string> columns) {
   const Builtin* const called = CalledBuiltin(node);
   if (called == nullptr) return false;
   const auto args = std::span(node.children).subspan(1);
-  if (IsOrderFree(*called)) {
+  if (called->Is(Builtin::kOrderFree)) {
     return std::ranges::all_of(args, [&](const NodePtr& arg) {
       if (called->name == "count") {
         if (arg->kind == Node::Kind::kName && arg->name == "i") return true;
@@ -212,10 +200,10 @@ bool NeedsNoOrder(const Node& node, std::span<const std::string> columns) {
   if (called->name == "fby" && args[0]->kind == Node::Kind::kList) {
     const std::vector<NodePtr>& pair = args[0]->children;
     return args.size() == 2 && pair.size() == 2 && pair[0] != nullptr && pair[1] != nullptr &&
-           pair[0]->kind == Node::Kind::kFunction && IsOrderFree(*pair[0]->function) &&
+           pair[0]->kind == Node::Kind::kFunction && pair[0]->function->Is(Builtin::kOrderFree) &&
            NeedsNoOrder(*pair[1], columns) && NeedsNoOrder(*args[1], columns);
   }
-  return (IsOrderFree(*called) || called->depends_on == Builtin::Items::kSameItem) &&
+  return (called->Is(Builtin::kOrderFree) || called->depends_on == Builtin::Items::kSameItem) &&
          std::ranges::all_of(args, [&](const NodePtr& arg) { return NeedsNoOrder(*arg, columns); });
 }
 

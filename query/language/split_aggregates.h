@@ -44,9 +44,6 @@ inline constexpr std::string_view kPartRows = "n";
 // aggregate over the results would leave out. `column` is one of of_part's columns.
 absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column, const Value& results);
 
-// True if the function is an aggregate that does not depend on the order of its items.
-bool IsOrderFree(const Builtin& function);
-
 // True if an expression is an aggregate that does not depend on the order of the rows, or made of
 // such aggregates item by item. `columns` are the names that mean columns.
 bool IsOrderFree(const Node& node, std::span<const std::string> columns);

@@ -293,6 +293,167 @@ TEST(Tables, ChangeByRowAndKey) {
   ExpectAll(kPairs);
 }
 
+// A table is a list of rows, so that names after row numbers are items of each row.
+TEST(Tables, AreIndexedAndChangedAtDepth) {
+  constexpr Pair kPairs[] = {
+      {"t:([]a:1 2 3;b:4 5 6);t[1 0;`a`b]", "(2 5;1 4)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[1 0][;`a`b]", "(2 5;1 4)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;`a`b]", "(1 4;2 5;3 6)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;`b`a]", "(4 1;5 2;6 3)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;`a]", "1 2 3"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;enlist`a]", "(,1;,2;,3)"},
+      {"t:([]a:1 2 3;b:4 5 6);t . (0 1;`a`b)", "(1 4;2 5)"},
+      {"t:([]a:1 2;b:(4 5;6 7));t[0 1;`b;1]", "5 7"},
+      {"t:([]a:1 2;b:(4 5;6 7));t[;`b`b;1]", "(5 5;7 7)"},
+      {"t:([]a:1 2;b:`x`y);t[;`a`b]", "((1;`x);(2;`y))"},
+      {"t:([]a:1 2 3;b:4 5 6);t[1;`a`b]", "2 5"},
+      {"t:([]a:1 2 3;b:4 5 6);t[`a`b;0 1]", "(1 2;4 5)"},
+      {"t:([]a:1 2 3;b:4 5 6);t(0 1;2 0)", "(([]a:1 2;b:4 5);([]a:3 1;b:6 4))"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;`a`c]", "'c"},
+      {"trade[0 1;`price`size]", "((48.5;100i);(13.75;200i))"},
+      {"kt:([k:`a`b]v:1 2;w:3 4);kt[`a;`v`w]", "1 3"},
+      {"kt:([k:`a`b]v:1 2;w:3 4);kt[;`v`w]", "([]k:`a`b)!(1 3;2 4)"},
+      {"kt:([k:`a`b]v:1 2;w:3 4);kt[([]k:`b`a);`v`w]", "(2 4;1 3)"},
+      {"d:`a`b!(1 2 3;4 5 6);d[`a`b;0 1]", "(1 2;4 5)"},
+      {"d:`a`b!(1 2 3;4 5 6);d[;0 1]", "`a`b!(1 2;4 5)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[0 1;`a`b]:(10 20;30 40);t", "([]a:10 30 3;b:20 40 6)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[;`a`b]:(10 20;30 40;50 60);t", "([]a:10 30 50;b:20 40 60)"},
+      {"t:([]a:1 2 3;b:4 5 6);.[t;(0 1;`a`b);+;(1 2;3 4)]", "([]a:2 5 3;b:6 9 6)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[`a`b;0 1]:(10 20;30 40);t", "([]a:10 20 3;b:30 40 6)"},
+      {"kt:([k:`a`b]v:1 2;w:3 4);kt[;`v`w]:(5 6;7 8);kt", "([k:`a`b]v:5 7;w:6 8)"},
+      {"d:`a`b!(1 2 3;4 5 6);d[`a`b;0 1]:(7 8;9 9);d", "`a`b!(7 8 3;9 9 6)"},
+  };
+  ExpectAll(kPairs);
+}
+
+// What a key that is missing becomes: an item of the others' type.
+TEST(Tables, GetMissingKeys) {
+  constexpr Pair kPairs[] = {
+      {"d:`a`b!1 2;d[`x]:1.5", "'type"},
+      {"d:`a`b!1 2;d[`x]:3 4", "'type"},
+      {"d:`a`b!1 2;d[`x`y]:1 2.5", "'type"},
+      {"d:`a`b!1 2;@[d;`x;:;1.5]", "'type"},
+      {"d:`a`b!1 2;.[`d;enlist`x;:;`s]", "'type"},
+      {"d:`a`b!1 2;d[5]:3", "'type"},
+      {"d:(0#`)!0#0;d[`x]:1.5", "'type"},
+      {"d:`a`b!1 2;@[{d[`x]:1.5};0;::];d", "`a`b!1 2"},
+      {"d:`a`b!1 2;d[`x]:3;d", "`a`b`x!1 2 3"},
+      {"d:`a`b!(1;`s);d[`x]:1.5;d", "`a`b`x!(1;`s;1.5)"},
+      {"d:()!();d[`a]:1;d", ",`a!,1"},
+      {"d:`a`b!1 2;d[`c]+:5;d", "`a`b`c!1 2 5"},
+      {"d:(1#`)!enlist 0#0;d[`a],:5;d`a", ",5"},
+      {"d:`a`b!(1 2;3 4);d[`c],:5;d[`c],:6;d", "`a`b`c!(1 2;3 4;5 6)"},
+      {"d:()!();d[`a],:5;d[`a],:6;d", ",`a!,5 6"},
+      {"d:`a`b!(\"x\";\"yz\");d[`c],:\"w\";d`c", "\"w\""},
+      {"kt:([s:`a`b]n:1 2);kt[`c]+:1;kt", "([s:`a`b`c]n:1 2 1)"},
+      {"kt:([s:`a`b]n:1 2;m:3 4f);kt[`c]+:`n`m!(1;2f);kt", "([s:`a`b`c]n:1 2 1;m:3 4 2f)"},
+      {"kt:([s:`a`b]n:1 2;m:3 4);kt[`c]+:5 6;kt", "([s:`a`b`c]n:1 2 5;m:3 4 6)"},
+      {"kt:([s:`a`b]n:1 2;m:3 4);kt[`c;`n]+:1;kt", "([s:`a`b`c]n:1 2 1;m:3 4 0N)"},
+      {"kt:([s:`a`b]n:1 2);kt[`c`a]+:1;kt", "([s:`a`b`c]n:2 2 1)"},
+      {"kt:([s:`a`b]n:(1 2;3 4));kt[`c;`n],:1;kt", "([s:`a`b`c]n:(1 2;3 4;,1))"},
+      {"kt:([s:`a`b]n:(1 2;3 4));kt[`c],:1;kt", "([s:`a`b`c]n:(1 2;3 4;,1))"},
+      {"kt:([s:`a`b]n:1 2);kt[`c;`n]:1.5", "'type"},
+      {"kt:([s:`a`b]n:1 2);kt[`a;`n]:1.5", "'type"},
+      {"kt:([s:`a`b]n:1 2);kt[`c]+:1.5", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Tables, GiveNullsForRowsThatAreNotThere) {
+  constexpr Pair kPairs[] = {
+      {"1#([]a:0#0;b:0#`)", "([]a:,0N;b:,`)"},
+      {"-2#([]a:0#0;b:0#`)", "([]a:0N 0N;b:``)"},
+      {"0#([]a:0#0;b:0#`)", "([]a:`long$();b:`symbol$())"},
+      {"2#([]a:();b:0#0)", "([]a:(();());b:0N 0N)"},
+      {"1#select sym,size,cond from trade where size>1000", "([]sym:,`;size:,0Ni;cond:,())"},
+      {"1#([k:0#`]v:0#0)", "([k:,`]v:,0N)"},
+      {"2 2#([]a:0#0)", "(([]a:0N 0N);([]a:0N 0N))"},
+      {"(2#0#0;2#0#0n;2#\"\";2#0#`;2#0#0b;2#0#0x00;2#0#0Np;2#())",
+       "(0N 0N;0n 0n;\"  \";``;00b;0x0000;0Np 0Np;(();()))"},
+      {"2 2#0#0", "(0N 0N;0N 0N)"},
+      {"1#(0#`)!0#0", "'nyi: # of more entries than there are"},
+      {"3#([]a:2#0)", "([]a:0 0 0)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Tables, AreEvaluatedFromTheRight) {
+  constexpr Pair kPairs[] = {
+      {"{([]a:count q;b:q:1 2)}[]", "([]a:2 2;b:1 2)"},
+      {"{([k:count q]b:q:1 2)}[]", "([k:2 2]b:1 2)"},
+      {"{([k:q:1 2;l:count q]b:3 4)}[]", "([k:1 2;l:0 0]b:3 4)"},
+      {"{([a:count q;b:q:1 2])}[]", "`a`b!(2;1 2)"},
+      {"{(count q;q:1 2)}[]", "(2;1 2)"},
+      {"{enlist[count q;q:1 2]}[]", "(2;1 2)"},
+      {"{{x,y}[count q;q:1 2]}[]", "2 1 2"},
+      {"a:0;a+a:5", "10"},
+      {"a:1 2 3;a[i]:10*1+i:1;a", "1 20 3"},
+      {"a:0;[a;a:5]", "5"},
+      {"{r:([]a:q;b:q:1 2);r}[]", "([]a:1 2;b:1 2)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Tables, KeepColumnsNamesAndAttributes) {
+  constexpr Pair kPairs[] = {
+      {"t:([]time:1 2;sym:`a`b);update `g#sym from t", "([]time:1 2;sym:`a`b)"},
+      {"meta update `g#sym from ([]time:1 2;sym:`a`b)", "([c:`time`sym]t:\"js\";f:``;a:``g)"},
+      {"meta update `s#time,`u#sym from ([]time:1 2;sym:`a`b)",
+       "([c:`time`sym]t:\"js\";f:``;a:`s`u)"},
+      {"t:([]sym:`a`a`b);update `p#sym from `t;attr t`sym", "`p"},
+      {"t:update `g#sym from ([]sym:`a`b);attr exec sym from update `#sym from t", "`"},
+      {"attr exec sym from select `p#sym,time from ([]time:1 2;sym:`a`b)", "`p"},
+      {"update `s#time from ([]time:2 1)", "'s-fail"},
+      {"cols aj[`sym`time;trade;update `g#sym from select sym,time,bid from quote]",
+       "`time`sym`price`size`cond`bid"},
+      {"cols select size wavg price by `p#sym from `sym xasc select sym,size,price from trade",
+       "`sym`price"},
+  };
+  ExpectAll(kPairs);
+}
+
+// The first argument of arithmetic and of comparisons, the last one of any other function.
+TEST(Tables, NameComputedColumns) {
+  constexpr Pair kPairs[] = {
+      {"t:([]p:`a`b;v:1 2);cols select (p,'v) from t", ",`v"},
+      {"t:([]k:1 1;p:`a`b;v:1 2);cols select p!v by k from t", "`k`v"},
+      {"n:2;cols ([]n?100f;n?10)", "`x`x1"},
+      {"t:([]c1:`a`b;c2:1 2;c3:3 4f);cols select c1,c1,2*c2,c2+c3,string c3 from t",
+       "`c1`c11`x`c2`c3"},
+      {"t:([]a:1 2;b:3 4);cols select a-b,a*2,a%b,a&b,a|b,a=b,a<b,a>=b from t",
+       "`a`a1`a2`a3`a4`a5`a6`a7"},
+      {"t:([]a:1 2;b:3 4);cols select b#'a,3 xbar a,0^b,?[a>1;a;b],b in a,2 mavg a,a xexp b from t",
+       "`a`a1`b`b1`a2`a3`b2"},
+      {"t:([]id:`a`b;val:1 2);cols select (id,'4),val from t", "`x`val"},
+      {"t:([]s:1 2;n:(1 2 3;4 5 6));f:{y};cols select s,n@'s,n@\\:s,f[s;`p],f[`p;s] from t",
+       "`s`s1`s2`x`s3"},
+      {"cols select sum[price*size]%sum size by 0D00:01 xbar time from trade", "`time`price"},
+      {"cols select count i by signum deltas price from trade", "`price`x"},
+      {"cols select price%size,-1#'string sym from trade", "`price`sym"},
+      {"a:1 2;b:3 4;cols ([]a,'b;a+b;(a;b))", "`b`a`b1"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Tables, AssignInBrackets) {
+  constexpr Pair kPairs[] = {
+      {"foo:1;:[foo;747];foo", "747"},
+      {":[foo;747];foo", "747"},
+      {"foo:1;+:[foo;2];foo", "3"},
+      {"foo:1 2;,:[foo;3];foo", "1 2 3"},
+      {"foo:1 2;:[foo[1];747];foo", "1 747"},
+      {"{:[foo;747];foo}[]", "747"},
+      {"{:[foo;747];foo}[];foo", "'foo"},
+      {"foo:1;(:)[foo;747];foo", "747"},
+      {":[;7]3", "7"},
+      {":[1;7]", "7"},
+      {"+:[(1 2;3 4)]", "(1 3;2 4)"},
+      {":[trade;1]", "'assign: trade"},
+
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Tables, HaveColumnsBehindADot) {
   constexpr Pair kPairs[] = {
       {"t:([]a:1 2;time:3 4);t.a", "1 2"},    {"t:([]a:1 2;time:3 4);t.time", "3 4"},

@@ -64,7 +64,28 @@ struct Builtin {
     kSameItemOfTheFirst  // Item i of the first argument, and all of the second.
   };
   Items depends_on = Items::kAnyItem;
+  // What other parts of the language, and gateways, may assume about the function.
+  enum Fact : uint8_t {
+    // The result depends on the arguments alone, and nothing else is evaluated, named or changed.
+    // Only such functions are sent to other processes, with the rights of the link.
+    kPure = 1,
+    kOrderFree = 2,      // An aggregate that does not depend on the order of its items.
+    kCombines = 4,       // An aggregate whose results for parts are combined by itself.
+    kIgnoresRows = 8,    // The result for a table does not depend on the order of its rows.
+    kKeepsRows = 16,     // The result has the rows of the first table in their order.
+    kInterprets = 32,    // Evaluates what a request makes, or changes the process.
+    kDraws = 64,         // May draw random numbers.
+    kNeedsNoRows = 128,  // The result for a table follows from its columns and number of rows.
+  };
+  uint8_t facts = 0;
+  constexpr bool Is(Fact fact) const { return (facts & fact) != 0; }
 };
+
+// Returns a copy of the entry that has these facts.
+constexpr Builtin With(int facts, Builtin row) {
+  row.facts = static_cast<uint8_t>(facts);
+  return row;
+}
 
 // Return a copy of the entry with `depends_on` set to kSameItem, or to kSameItemOfTheFirst.
 constexpr Builtin ByItem(Builtin row) {

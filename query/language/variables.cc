@@ -164,10 +164,20 @@ absl::Status Frame::Assign(std::string_view name, Term term) {
   variable.term.reset();
   variable.is_view = false;
   variable.is_kept = false;
+  variable.is_forgotten = false;
   TS_RETURN_IF_ERROR(budget_.Hold(bytes));
   variable.held_bytes = bytes;
   variable.term = std::move(term);
   return absl::OkStatus();
+}
+
+void Frame::Forget(std::string_view name) {
+  Variable* const variable = FindVariable(name);
+  if (variable == nullptr) return;
+  budget_.Release(std::exchange(variable->held_bytes, {}));
+  variable->term.reset();
+  variable->is_view = false;
+  variable->is_forgotten = true;
 }
 
 absl::Status Frame::Bind(std::string_view name, Term term) {

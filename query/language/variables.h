@@ -89,6 +89,16 @@ class Frame {
   // Moves the value of a variable out. The variable then has no value until it is assigned again.
   std::optional<Term> Take(std::string_view name);
 
+  // For a request: removes a variable.
+  void Forget(std::string_view name);
+  // Calls visit(name) for each variable that was removed and not assigned again.
+  template <typename F>
+  void EachForgotten(F visit) const {
+    for (const Variable& variable : variables_) {
+      if (variable.is_forgotten) visit(std::string_view(variable.name));
+    }
+  }
+
   // Calls visit(name) for each variable that has a value.
   template <typename F>
   void Each(F visit) const {
@@ -110,6 +120,7 @@ class Frame {
 
   // For a request: its random numbers.
   Random& random() { return random_; }
+  const Random& random() const { return random_; }
 
   // For a request: the client that sent it; nullptr if there is none.
   ClientHandle* client() const { return client_; }
@@ -154,6 +165,7 @@ class Frame {
     Budget::Amount held_bytes;
     bool is_view = false;
     bool is_kept = false;  // True if the value is that of AssignKept.
+    bool is_forgotten = false;
   };
   Variable* FindVariable(std::string_view name);
 

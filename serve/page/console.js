@@ -271,7 +271,7 @@ class Console {
   // Asks for the names that the editor completes: those that this user may see.
   async lookUpNames() {
     try {
-      const answer = await post(".json", "{(x;cols each x;key`.q)}tables[]");
+      const answer = await post(".json", "{[askedTables](askedTables;cols each askedTables;key`.q)}tables[]");
       this.editor.setNames(await answer.json());
     } catch {
       this.editor.setNames([[], [], []]);  // Without names the editor still knows q's phrases.

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Takes the pictures in docs/pictures/: a load test's report, the page of `hdb queries`, the live page of a stack's
-monitor, and the query console. `make pictures` runs it.
+"""Takes the pictures in docs/pictures/: the page of `hdb queries`, the live page of a stack's monitor, and the query
+console, each of a stack or database that it makes; with --run, also the report of that load test. `make pictures` runs
+it.
 
     pictures.py --program build/release/cli/tickstack [--run DIR] [--out docs/pictures]
+
+A picture of a report presents its figures as measured. DIR is therefore the run of a load test by a commit of this
+repository; the invented runs of the tests are refused.
 """
 
 import argparse
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +25,7 @@ from tests.support import stack  # noqa: E402
 from tests.support.chromium import Browser  # noqa: E402
 
 BYTES_MAX = 150_000
-PICTURES = {
+REPORT_PICTURES = {
     "report-light": {"width": 1100, "shown": 1900},
     "report-dark": {"width": 1100, "shown": 1900, "dark": True},
     "report-phone": {"width": 360, "shown": 1500, "scale": 2},
@@ -69,6 +74,25 @@ QUERIES_PICTURES = {
 }
 TABLE = "select trades:count i, last price, vwap:size wavg price, volume:sum size by sym from trade"
 CHART = "select time, sym, price from trade where sym in 3#distinct sym"
+
+
+def why_not_a_real_run(folder):
+    """Returns why the folder is not the run of a load test by a commit of this repository; None if it is one."""
+    path = folder / "environment.json"
+    try:
+        environment = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"{path}: {error}; give the folder of a run of `tickstack loadtest`"
+    if not isinstance(environment, dict):
+        return f"{path}: not an object; give the folder of a run of `tickstack loadtest`"
+    if "Invented" in str(environment.get("cpu")):
+        return f"{path}: the cpu is \"{environment['cpu']}\": a run that tests/data/make_loadtest_run.py invented"
+    if (ROOT / "tests") in folder.resolve().parents:
+        return f"{folder}: a run in tests/ has invented figures"
+    commit = str(environment.get("commit", "")).removesuffix("-changed")
+    found = re.fullmatch("[0-9a-f]{7,40}", commit) and subprocess.run(
+        ["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    return None if found else f"{path}: the commit is \"{commit}\", which is not a commit of this repository"
 
 
 def take(browser, url, out, name, width, shown, events=0, **settings):
@@ -134,6 +158,15 @@ def take_live(program, browser, out):
             running.destroy()
 
 
+def take_report(program, browser, run, out):
+    with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder:
+        copy = pathlib.Path(folder) / "run"
+        shutil.copytree(run, copy)
+        subprocess.run([program, "report", str(copy)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name, settings in REPORT_PICTURES.items():
+            take(browser, (copy / "report.html").as_uri(), out, name, **settings)
+
+
 def take_queries(program, browser, out):
     """Takes pictures of the page of a run over two small years in two directories."""
     with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder:
@@ -150,16 +183,15 @@ def take_queries(program, browser, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--run", type=pathlib.Path, default=ROOT / "tests/data/loadtest_run")
+    parser.add_argument("--run", type=pathlib.Path, help="the run of a load test; without it, no pictures of a report")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/pictures")
     arguments = parser.parse_args()
+    if arguments.run is not None and (reason := why_not_a_real_run(arguments.run)):
+        sys.exit(reason)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="tickstack-pictures-") as folder, Browser() as browser:
-        run = pathlib.Path(folder) / "run"
-        shutil.copytree(arguments.run, run)
-        subprocess.run([stack.PROGRAM, "report", str(run)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for name, settings in PICTURES.items():
-            take(browser, (run / "report.html").as_uri(), arguments.out, name, **settings)
+    with Browser() as browser:
+        if arguments.run is not None:
+            take_report(stack.PROGRAM, browser, arguments.run, arguments.out)
         take_queries(stack.PROGRAM, browser, arguments.out)
         take_live(stack.PROGRAM, browser, arguments.out)
         take_consoles(browser, stack.PROGRAM, arguments.out)

@@ -85,7 +85,16 @@ class CommandLineTest(stack.StackTest):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
                               (["rbd"], "no subcommand rbd, did you mean rdb?"), (["tpo"], "did you mean top?"),
                               (["eod"], "--config STACK.toml, or --rdb HOST:PORT"),
-                              (["rdb", "--prot", "1"], "--prot"), (["rdb", "--port", "70000"], "70000"),
+                              (["rdb", "--prot", "1"], "unknown flag --prot, did you mean --port?"),
+                              (["up", "stack.toml", "--secnds=1"], "unknown flag --secnds, did you mean --seconds?"),
+                              (["hdb", "check", "db", "--jsn"], "unknown flag --jsn, did you mean --json?"),
+                              (["up", "stack.toml", "again"], "unexpected argument again"),
+                              (["up", "stack.toml", "--seconds", "abc"],
+                               "--seconds: expected a number, 0 or more, found abc\n"),
+                              (["up", "stack.toml", "--seconds", "-1"],
+                               "--seconds: expected a number, 0 or more, found -1\n"),
+                              (["rdb", "--port", "70000"], "--port: expected a whole number from 0 to 65535, found 70000\n"),
+                              (["rdb", "--port", "x"], "--port: expected a whole number from 0 to 65535, found x\n"),
                               (["query"], "address is required"), (["up", "/no/file.toml"], "/no/file.toml"),
                               (["feed", "--symbols", "few"], "few"), (["log", "check"], "file"),
                               (["tickerplant", "--date", "tomorrow"], "tomorrow"),
@@ -94,6 +103,46 @@ class CommandLineTest(stack.StackTest):
                 done = self.run_program(*command)
                 self.assertEqual(2, done.returncode, done.stderr)
                 self.assertIn(said, done.stderr)
+
+    def test_every_flag_of_a_number_says_what_it_takes(self):
+        """All subcommands but those that are the same for several processes."""
+        def subcommands(*words):
+            said = self.run_program(*words, "--help").stdout
+            _, _, listed = said.partition("Subcommands:\n")
+            found = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+            if not found:
+                yield words, said
+            for name in found:
+                yield from subcommands(*words, name)
+        numbers = 0
+        for command, said in subcommands():
+            flags = re.findall(r"^ +(--[\w-]+) (?:FLOAT|INT|UINT)\b", said, re.MULTILINE)
+            # One flag of each process: the others have the same ranges in other subcommands.
+            for flag in flags:
+                numbers += 1
+                if command[0] in ("chained", "gateway", "bridge", "hdb", "aggengine") and len(command) == 1 and flag != "--port":
+                    continue
+                with self.subTest(command=command, flag=flag):
+                    done = self.run_program(*command, flag, "abc")
+                    self.assertEqual(2, done.returncode, done.stderr)
+                    first = done.stderr.splitlines()[0]
+                    self.assertRegex(first, rf"^{flag}: expected a (whole )?number.*, found abc$")
+                    self.assertLess(len(first), 120)
+        self.assertGreater(numbers, 50)
+
+    def test_a_file_that_is_no_configuration_is_named(self):
+        """Each subcommand that takes a stack's file."""
+        missing = str(self.folder / "nosuch.toml")
+        for command in (["up"], ["check"], ["tiers"], ["top"], ["eod", "--config"], ["rdb", "--config"], ["shard", "of", "IBM", "--config"],
+                        ["backup"]):
+            with self.subTest(command=command):
+                more = [str(self.folder / "to")] if command == ["backup"] else []
+                done = self.run_program(*command, missing, *more)
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn(f"{missing}: no such file; `tickstack init {missing}` writes one", done.stderr)
+                done = self.run_program(*command, str(self.folder), *more)
+                self.assertNotEqual(0, done.returncode)
+                self.assertIn(f"{self.folder}: a directory, expected a file", done.stderr)
 
     def test_a_wrong_configuration_names_its_place(self):
         path = self.folder / "wrong.toml"
@@ -137,14 +186,54 @@ class CommandLineTest(stack.StackTest):
                         "size = '32MiB'\noverflow = 'dram'\noverflow_size = '64MiB'\n[rdb.placement]\ndefault = 't'\n")
         done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
         self.assertIn("rdb rdb: tier t, filesystem in /dev/shm, 32.0 MiB, then 64.0 MiB of DRAM\n", done.stdout)
+        self.assertIn(": no errors\n", done.stdout)
         path.write_text("[tickerplant]\nport = 5010\n[[rdb]]\nport = 5010\n")
         done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
         self.assertEqual(1, done.returncode)
+        self.assertNotIn("no errors", done.stdout)
+        self.assertIn(f"{path}: its stack would not start here\n", done.stdout)
         self.assertIn("rdb: port 5010 is also that of tickerplant", done.stderr)
         (self.folder / "file").touch()
         done = self.run_program("check", str(path), "--data", str(self.folder / "file" / "data"))
         self.assertEqual(1, done.returncode)
         self.assertIn("is not a directory", done.stderr)
+
+    def test_check_looks_at_tiers(self):
+        """A tier that `up` could not open is why its stack would not start, before it is started."""
+        path = self.folder / "stack.toml"
+        file = self.folder / "file"
+        file.touch()
+        free = os.statvfs(self.folder)
+        free = free.f_bavail * free.f_frsize
+        half = free // 2 + (64 << 20)
+
+        def tier(name, kind, where, size):
+            return f'[tier.{name}]\nkind = "{kind}"\npath = "{where}"\nsize = "{size}"\n'
+        one = "[tickerplant]\nport = 0\n[[rdb]]\nport = 0\n[placement]\ndefault = 't'\n"
+        both = one.replace("default = 't'", "default = 't'\n'trade.price' = 'u'")
+        two = '[[rdb]]\nport = 0\nname = "second"\n'
+        for text, said in ((one + tier("t", "filesystem", self.folder / "nothing", "16MiB"), "No such file or directory"),
+                           (one + tier("t", "persistent", self.folder / "nothing", "16MiB"), "No such file or directory"),
+                           (one + tier("t", "filesystem", file, "16MiB"), str(file)),
+                           (one + tier("t", "filesystem", self.folder, free * 2), f"{self.folder} has "),
+                           (one + tier("t", "persistent", self.folder, free * 2), f"{self.folder} has "),
+                           (one + two + tier("t", "filesystem", self.folder, half), "together "),
+                           (both + tier("t", "filesystem", self.folder, half) + tier("u", "filesystem", self.folder, half),
+                            "tiers t of rdb rdb, u of rdb rdb: together ")):
+            with self.subTest(text=text):
+                path.write_text(text)
+                done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+                self.assertEqual(1, done.returncode, done.stderr + done.stdout)
+                self.assertIn("would not start: ", done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertNotIn("no errors", done.stdout)
+                found = json.loads(self.run_program("check", str(path), "--json").stdout)
+                self.assertEqual((True, False), (found["valid"], found["would_start"]))
+        path.write_text(one + tier("t", "persistent", self.folder, "16MiB"))
+        done = self.run_program("check", str(path), "--data", str(self.folder / "data"))
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertIn(": no errors\n", done.stdout)
+        self.assertEqual(["file", "stack.toml"], sorted(os.listdir(self.folder)))
 
     def test_failure_exits_1(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:

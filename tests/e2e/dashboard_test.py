@@ -24,14 +24,23 @@ batch_ms = 5
 retry_s = 0.1
 [hdb]
 [aggengine]
-[feed]
+[[feed]]
+name = "feed"
 rate = 2000
 seconds = 0
 symbols = 20
+[[feed]]
+name = "exchange"
+source = "itch"
+path = "EXCHANGE"
+tables = ["status", "gap"]
+start = true
 [monitor]
 query_ms = 50
 progress_s = 0
 """
+# A file of ITCH: a system event, and one that is too short.
+ITCH = b"\0\x0cS" + bytes(10) + b"O" + b"\0\x05S" + bytes(4)
 VALUE_PANELS = {"stat", "timeseries"}
 OTHER_PANELS = {"row", "alertlist"}
 UNITS = {"none", "short", "s", "bytes", "percentunit"}  # Of Grafana's list; a wrong one shows plain numbers.
@@ -118,12 +127,13 @@ class ExpressionsTest(stack.StackTest):
     def scrape_all(self):
         """{name: [labels of each series]}, with the labels that Prometheus adds."""
         series = {"up": []}
-        for role in ROLES:
-            added = {"job": "tickstack", "instance": f"localhost:{self.running.port(role)}", "stack": "march", "role": role}
+        for name, role in [*zip(ROLES, ROLES), ("exchange", "feed")]:
+            port = self.running.port(name)
+            added = {"job": "tickstack", "instance": f"localhost:{port}", "stack": "march", "role": role}
             self.assertEqual(set(), set(added) - {"job", "instance"} - set(re.findall(r"(\w+): \w+[,}]", SCRAPE)))
             series["up"].append(added)
-            for name, labels in scrape(self.running.port(role)).series():
-                series.setdefault(name, []).append({**dict(labels), **added})
+            for metric, labels in scrape(port).series():
+                series.setdefault(metric, []).append({**dict(labels), **added})
         return series
 
     def end_a_day(self):
@@ -158,8 +168,10 @@ class ExpressionsTest(stack.StackTest):
             self.assertEqual(set(), {one or other for one, other in named} - promql.result_labels(expression, labels))
 
     def test_every_expression_selects_series_of_a_running_stack(self):
-        self.running = self.start_stack(CONFIG)
+        (self.folder / "exchange.itch").write_bytes(ITCH)
+        self.running = self.start_stack(CONFIG.replace("EXCHANGE", str(self.folder / "exchange.itch")), "--date", "2019.12.30")
         stack.wait_until(lambda: self.running.count("trade_daily") > 0, 60, "bars")
+        stack.wait_until(lambda: self.running.ask("exchange", ".feed.stats[]`state") == "done", 60, "the exchange's file")
         self.end_a_day()
         self.series = self.scrape_all()
         self.assertGreater(len(targets()), 25)

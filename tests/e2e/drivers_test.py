@@ -3,6 +3,7 @@
 itself text, answers in blocks of rows, and lists of tables, columns and types made by q."""
 
 import pathlib
+import re
 import struct
 import sys
 
@@ -145,6 +146,16 @@ class DriversTest(stack.StackTest):
         views = self.answer(client, [b"raze{([]NAME:system string`a`b x=`VIEW;KIND:x)}each", ["VIEW"]])
         self.assertEqual(["big"], views["NAME"])
 
+    def test_a_function_has_parameters(self):
+        """Trees of editors show the second item of the value of each function of type 100h."""
+        with self.stack.connect("tickerplant") as tickerplant:
+            self.assertEqual(["table", "symbols"], tickerplant.call("(value .u.sub)1"))
+            self.assertEqual(b".u.sub", tickerplant.call("last value .u.sub"))
+        all_of_them = "{n:` sv'x,'key[get x]except`;n where{$[100h=type f:get x;not 11h=type(value f)1;0b]}each n}each"
+        for name, space in (("tickerplant", "`.u"), ("rdb", "`.rdb"), ("hdb", "`.hdb")):
+            with self.stack.connect(name) as client:
+                self.assertEqual([[], [], []], client.call(f"{all_of_them}({space};`.Q;`.j)"))
+
     def test_editors_complete_names(self):
         """Editors find the namespaces by comparing the value of every name with `.q`."""
         spaces = b"{raze x,.z.s'[{x where{@[{1#get x};x;`]~1#.q}'[x]}` sv'x,'key x]}`"
@@ -155,6 +166,21 @@ class DriversTest(stack.StackTest):
             self.assertIn("sublist", found["functions"][row(".q")])
             self.assertIn("ty", found["variables"][row(".h")])
             self.assertEqual({".Q", ".h", ".j", ".o", ".q"}, set(found["space"]) & {".Q", ".h", ".j", ".o", ".q"})
+
+
+class AsyncRequestsTest(stack.StackTest):
+    def test_what_one_did_wrong_is_logged(self):
+        """It has no answer, so the client learns of it in no other way."""
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n[aggengine]\n")
+        for name in ("rdb", "aggengine"):
+            client = running.connect(name)
+            self.addCleanup(client.close)
+            client.send(b"`of_%s+1" % name.encode())
+
+        def logged(name, rest):
+            return re.search(rf"{name} async request failed host=\S+ user=\S* error=\"type[^\n]*{rest}", running.log_text())
+        stack.wait_until(lambda: logged("rdb", re.escape('text="`of_rdb+1"')), what="the rdb's line")
+        stack.wait_until(lambda: logged("aggengine", "withheld=0"), what="the engine's line")
 
 
 if __name__ == "__main__":

@@ -119,6 +119,18 @@ class EndOfDayTest(stack.StackTest):
         self.assertNotEqual(0, self.end_day(running).returncode)
         self.assertEqual(0, running.stop(), running.log_text())
 
+    def test_the_configuration_of_a_host_without_the_tickerplant(self):
+        """Its [[rdb]] says where the tickerplant is."""
+        running = self.start()
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        other = self.folder / "other-host.toml"
+        other.write_text(f'[[rdb]]\nname = "rdb"\nport = {running.port("rdb")}\n'
+                         f'tickerplant = "127.0.0.1:{running.port("tickerplant")}"\n[eod]\n')
+        ended = self.run_program("eod", "--config", str(other), "--timeout", "60")
+        self.assertEqual((0, "the day is written to the database\n"), (ended.returncode, ended.stdout), ended.stderr)
+        self.assertEqual(NEXT, running.ask("tickerplant", "string .u.d").decode())
+
     def test_the_log_of_a_past_day_gives_the_same_bytes(self):
         running = self.start("gzip-1")
         self.publish(running, 30)
@@ -327,7 +339,88 @@ class EndOfDayTest(stack.StackTest):
         unknown = self.eod_of_the_log(running, "--database", str(again))
         self.assertEqual(1, unknown.returncode)
         self.assertIn("rows of a table quote that [tables] does not have", unknown.stderr)
-        self.assertFalse((again / DATE).exists())
+        self.assertTrue((again / DATE / "trade" / "time").exists(), "the other tables are written")
+        self.assertFalse((again / DATE / "quote").exists())
+        self.assertEqual(1, self.eod_of_the_log(running, "--database", str(again)).returncode)
+        config.write_text(config.read_text().replace('other = "', 'quote = "'))
+        added = self.eod_of_the_log(running, "--database", str(again))
+        self.assertEqual(0, added.returncode, added.stderr)
+        for path in sorted((running.data / "hdb" / DATE).rglob("*")):
+            if path.is_file():
+                other = again / path.relative_to(running.data / "hdb")
+                self.assertTrue(filecmp.cmp(path, other, shallow=False), f"{path} is not {other}")
+
+    # Goal: a value that no database can store never keeps a day out of it: it is refused by name, and written as a
+    # string if a log has it all the same. Method: a log of another tickerplant, with such values in its rows.
+    def test_values_that_no_database_stores(self):
+        running = self.start()
+        two = [Typed("p", [OPEN, OPEN]), ["a", "b"], [1.0, 2.0], Typed("i", [1, 2])]
+        with running.connect("tickerplant") as feed:
+            for bad in (None, [1.0, None], kdb_ipc.Dict({"": None, "x": 1})):
+                with self.assertRaisesRegex(kdb_ipc.QError, r"^type: trade\.note: row 1 has ::"):
+                    feed.call([b".u.upd", "trade", [*two, [b"text", bad]]])
+            feed.call([b".u.upd", "trade", [*two, [b"text", [1, b"x"]]]])
+        stack.wait_until(lambda: running.count("trade") == 2, 20, "the rows that can be stored")
+        self.assertEqual(0, running.stop(), running.log_text())
+
+        function = b"\x64\x00" + kdb_ipc.encode(b"{x+y}")
+        notes = [None, b"LAMBDA", [1.0, b"LAMBDA"], b"text"]
+        message = kdb_ipc.encode(["upd", "trade", [Typed("p", [OPEN] * 4), ["a"] * 4, [1.0] * 4,
+                                                   Typed("i", [1, 2, 3, 4]), notes]])
+        quotes = kdb_ipc.encode(["upd", "quote", [Typed("p", [OPEN]), ["a"], [1.0], [2.0], b"R"]])
+        log = self.folder / f"sym{DATE}"
+        log.write_bytes(b"\xff\x01" + bytes(6) + message.replace(kdb_ipc.encode(b"LAMBDA"), function) + quotes)
+        written = self.eod_of_the_log(running, "--log", str(log))
+        self.assertEqual(0, written.returncode, written.stderr)
+        self.assertIn("values=3", written.stderr + written.stdout)
+        self.assertEqual([(b"not stored: ::",), (b"not stored: {x+y}",), ([1.0, b"not stored: {x+y}"],), (b"text",)],
+                         self.rows_of(running, "trade", ["note"]))
+        self.assertEqual([(1.0,)], self.rows_of(running, "quote", ["bid"]))
+        check = self.run_program("hdb", "check", str(running.data / "hdb"))
+        self.assertEqual(0, check.returncode, check.stdout)
+
+    # Goal: days of other types than those of the database are refused wherever they could be written.
+    def test_other_types_than_those_of_the_database(self):
+        running = self.start()
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        config = running.folder / "stack.toml"
+        self.assertEqual(0, self.run_program("check", str(config), "--data", str(running.data)).returncode)
+        self.assertEqual(0, running.stop(), running.log_text())
+        text = config.read_text()
+        config.write_text(text.replace("size i", "size j"))
+        expected = (r"trade: size has type j, expected i as in the partition.*trade = \"time p, sym s, price f, size i, "
+                    r"note \*\".*retype size j")
+        check = self.run_program("check", str(config), "--data", str(running.data))
+        self.assertEqual(1, check.returncode, check.stdout)
+        self.assertRegex(check.stderr, expected)
+        up = self.run_program("up", str(config), "--data", str(running.data), "--ports", "0", "--date", NEXT)
+        self.assertEqual(1, up.returncode, up.stderr)
+        self.assertRegex(up.stderr.splitlines()[-1], expected)
+
+        # The log of a day of such a stack: its other tables are written.
+        rows = [Typed("p", [OPEN]), ["a"], [1.0]]
+        trades = kdb_ipc.encode(["upd", "trade", [*rows, Typed("j", [1]), [b"x"]]])
+        quotes = kdb_ipc.encode(["upd", "quote", [*rows, [2.0], b"R"]])
+        log = self.folder / f"sym{NEXT}"
+        log.write_bytes(b"\xff\x01" + bytes(6) + trades + quotes)
+        eod = ("eod", "--config", str(config), "--data", str(running.data), "--date", NEXT, "--log", str(log))
+        written = self.run_program(*eod)
+        self.assertEqual(1, written.returncode, written.stdout)
+        self.assertRegex(written.stderr, expected)
+        self.assertTrue((running.data / "hdb" / NEXT / "quote" / "bid").exists())
+        self.assertFalse((running.data / "hdb" / NEXT / "trade" / "size").exists())
+        damaged = self.run_program("hdb", "check", str(running.data / "hdb"))
+        self.assertEqual(1, damaged.returncode)
+        self.assertRegex(damaged.stdout, rf"{NEXT}/trade: the table of this day is not written: .*size has type j")
+        migrated = self.run_program("hdb", "migrate", str(running.data / "hdb"), "--table", "trade", "retype", "size", "j")
+        self.assertEqual(0, migrated.returncode, migrated.stderr)
+        written = self.run_program(*eod)
+        self.assertEqual(0, written.returncode, written.stderr)
+        check = self.run_program("hdb", "check", str(running.data / "hdb"))
+        self.assertEqual(0, check.returncode, check.stdout)
+        self.assertEqual(0, self.run_program("check", str(config), "--data", str(running.data)).returncode)
 
     def test_an_rdb_that_restarts_meanwhile_is_asked_again(self):
         running = self.start()

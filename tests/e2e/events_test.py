@@ -163,9 +163,9 @@ class EventsTest(stack.StackTest):
         def user(*arguments, password=None):
             subprocess.run([stack.PROGRAM, "user", *arguments, "--users", str(users)], check=True, timeout=60,
                            input=password, text=True, stdout=subprocess.DEVNULL)
-        user("add", "boss", "--query", "*", "--administer", password="boss-4\n")
-        user("add", "reader", "--metrics", password="read-er\n")
-        user("add", "asker", "--query", "*", password="ask-er\n")
+        user("add", "boss", "--query", "*", "--administer", password="corner office-4\n")
+        user("add", "reader", "--metrics", password="reads on-5\n")
+        user("add", "asker", "--query", "*", password="why so-6\n")
         running = self.start_stack(f'[security]\nusers = "{users}"\n' + CONFIG)
         port = running.port("rdb")
         refused = self.listen(port)
@@ -174,8 +174,8 @@ class EventsTest(stack.StackTest):
         def login(text):
             return {"Authorization": "Basic " + base64.b64encode(text.encode()).decode()}
         self.assertEqual(401, self.listen(port, headers=login("reader:wrong")).status)
-        self.assertEqual(403, self.listen(port, headers=login("asker:ask-er")).status)
-        reader, boss = (self.listen(port, headers=login(text)) for text in ("reader:read-er", "boss:boss-4"))
+        self.assertEqual(403, self.listen(port, headers=login("asker:why so-6")).status)
+        reader, boss = (self.listen(port, headers=login(text)) for text in ("reader:reads on-5", "boss:corner office-4"))
         self.assertEqual((200, 200), (reader.status, boss.status))
         reader.next()
         user("remove", "reader")
@@ -183,7 +183,7 @@ class EventsTest(stack.StackTest):
             pass
         self.assertIsNotNone(boss.next())
         # The monitor logs in at the others as a process of the stack.
-        events = self.listen(running.port("monitor"), headers=login("boss:boss-4"))
+        events = self.listen(running.port("monitor"), headers=login("boss:corner office-4"))
         stack.wait_until(lambda: all(one["ms"] for one in events.next()["stack"]) or None, 30, "answers")
 
     def test_other_methods_and_pages_of_other_sites_are_refused(self):

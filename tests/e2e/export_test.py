@@ -34,7 +34,7 @@ DAYS = 10_957  # From 1970 to 2000.
 QUOTES, DATES = 60_000, ("2024-01-04", "2024-01-05", "2024-01-08")
 NULL16, NULL32, NULL64 = -(1 << 15), -(1 << 31), -(1 << 63)
 
-# The values of tests/data/export/exact.parquet, which disk/partition_export_test.cc describes.
+# The values of tests/data/export/exact.parquet, which interchange/partition_export_test.cc describes.
 GUIDS = [uuid.UUID(bytes=bytes(range(1, 17))), None, uuid.UUID(int=(1 << 128) - 1), uuid.UUID(int=(1 << 128) - 1)]
 GOLDEN = {
     "b": [True, False, False, True], "x": [0, 1, 127, 255], "h": [1, None, -3, 32767], "i": [1, None, -3, 2**31 - 1],

@@ -64,7 +64,7 @@ class FixtureLogsTest(stack.StackTest):
                 total, read_messages, rows = read_log(path)
                 self.assertEqual(messages, read_messages)
                 self.check_replay(path, total, rows)
-                self.check_tool(path, total, rows)
+                self.check_tool(path, total, sum(messages.values()), rows)
 
     def check_replay(self, path, messages, rows):
         port, process = self.start_process("rdb", "--replay", str(path))
@@ -79,11 +79,15 @@ class FixtureLogsTest(stack.StackTest):
         process.terminate()
         self.assertEqual(0, process.wait(30), process.log_path.read_text())
 
-    def check_tool(self, path, messages, rows):
+    def check_tool(self, path, messages, upds, rows):
         copy = self.folder / path.name
         shutil.copyfile(path, copy)
         checked = json.loads(self.run_program("log", "check", "--json", str(copy)).stdout)
-        self.assertTrue(checked["ok"], checked)
+        self.assertEqual(0, checked["problem_count"], checked)
+        # A message that is no upd, such as the damaged one, is named.
+        odd = messages - upds
+        self.assertEqual(odd, sum(kind["messages"] for kind in checked["odd"]), checked)
+        self.assertEqual(odd == 0, checked["ok"])
         self.assertEqual(messages, checked["messages"])
         self.assertEqual(rows, checked["rows"])
 

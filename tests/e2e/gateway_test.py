@@ -190,6 +190,81 @@ class GatewayTest(stack.StackTest):
             ending.join()
             self.assertEqual(300, gateway.call("exec count i from trade where date=first date"))
 
+    # Goal: a day that cannot be written is never answered as a day without rows. Method: the list of the database's
+    # segments is empty; the rdb that has the day in memory is killed; then the list is mended.
+    def test_a_blocked_day_is_an_error(self):
+        running = self.start_stack(CONFIG)
+        self.publish(running)
+        self.wait_for_rows(running, 300)
+        database = running.data / "hdb"
+        database.mkdir(exist_ok=True)
+        (database / "par.txt").write_text("")
+        ended = self.run_program("eod", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
+                                 "--rdb", f"127.0.0.1:{running.port('rdb')}", "--timeout", "60")
+        self.assertEqual(1, ended.returncode, ended.stdout)
+        self.assertIn("par.txt: no lines", ended.stderr)
+        self.clock.set(FIRST_NOON + datetime.timedelta(days=1))
+        query = "exec count i from trade where date=2024.01.30"
+        with running.connect("gateway") as gateway:
+            stack.wait_until(lambda: gateway.call("count date") == 2, 30, "the next day")
+            self.assertEqual(300, gateway.call(query), "the rdb has it in memory")
+            running.kill("rdb")
+            errors = []
+
+            def is_named():
+                try:
+                    self.assertEqual(300, gateway.call(query))
+                except kdb_ipc.QError as error:
+                    errors.append(str(error))
+                return errors and "the day is not written: 2024.01.30: " in errors[-1]
+            stack.wait_until(is_named, 30, "the reason")
+            self.assertIn("par.txt: no lines", errors[-1])
+            segment = self.folder / "segment"
+            segment.mkdir()
+            (database / "par.txt").write_text(f"{segment}\n")
+
+            def is_answered():
+                try:
+                    return gateway.call(query) == 300
+                except kdb_ipc.QError:
+                    return False
+            stack.wait_until(is_answered, 30, "the day")
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    # Goal: a table that is left out of a day is an error for that day only, and other tables are answered. Method: the
+    # log of a past day, the first of the database, has a row of another type; then a log without it takes its place.
+    def test_a_table_that_is_left_out_is_an_error(self):
+        def upd(table, *columns):
+            return kdb_ipc.encode(["upd", table, [Typed("n", [1, 2]), ["A", "B"], [1.0, 2.0], *columns]])
+        head, quotes = b"\xff\x01" + bytes(6), upd("quote", [2.0, 3.0])
+        log = self.folder / "stack" / "data" / "tplog" / "sym2024.01.29"
+        log.parent.mkdir(parents=True)
+        log.write_bytes(head + upd("trade", [1.5, 2.5]) + quotes)
+        running = self.start_stack(CONFIG)
+        self.publish(running)
+        self.wait_for_rows(running, 300)
+        with running.connect("gateway") as gateway:
+            stack.wait_until(lambda: gateway.call("2024.01.29 in date"), 30, "the past day")
+
+            def answer(query):
+                try:
+                    return gateway.call(query)
+                except kdb_ipc.QError as error:
+                    return str(error)
+            of_day = "exec count i from {} where date=2024.01.29"
+            stack.wait_until(lambda: answer(of_day.format("quote")) == 2, 30, "the other table")
+            for query in (of_day.format("trade"), "select from trade where date=2024.01.29",
+                          "exec sum size from trade where date within 2024.01.29 2024.01.30"):
+                self.assertRegex(str(answer(query)), "2024.01.29/trade: the table of this day is not written: .*size", query)
+            self.assertEqual(300, answer("exec count i from trade where date=2024.01.30"))
+            # Its index is of the log before.
+            for file in log.parent.glob(f"{log.name}.*"):
+                file.unlink()
+            log.write_bytes(head + upd("trade", Typed("j", [1, 2])) + quotes)
+            stack.wait_until(lambda: answer(of_day.format("trade")) == 2, 30, "the table")
+            self.assertEqual(3, answer("exec sum size from trade where date=2024.01.29"))
+        self.assertEqual(0, running.stop(), running.log_text())
+
     def test_rdbs_die_and_hang_while_it_answers(self):
         running = self.start_stack(CONFIG)
         self.publish(running)

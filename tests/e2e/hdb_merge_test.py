@@ -168,6 +168,8 @@ class HdbMergeTest(stack.StackTest):
         self.assertEqual(0, checked.returncode, checked.stdout)
         for code, said, arguments in ((2, "expected a letter", ("add", "x", "wrong")),
                                       (2, "expected a value of type long", ("add", "x", "j", "--default", "1.5")),
+                                      (2, "column count: this is a word of q", ("add", "count", "j")),
+                                      (2, "column upper: this is a word of q", ("rename", "size", "upper")),
                                       (1, "has an attribute", ("drop", "sym")),
                                       (1, "has no column nothing", ("retype", "nothing", "j"))):
             wrong = self.run_program("hdb", "migrate", str(database), "--table", "trade", *arguments)

@@ -7,7 +7,9 @@ import io
 import json
 import pathlib
 import resource
+import shutil
 import socket
+import subprocess
 import sys
 import time
 import urllib.parse
@@ -188,11 +190,13 @@ class HttpTest(stack.StackTest):
             ask(client, b"1+`a", 4712.0)
             ask(client, [b"{x+y}", 1, 2], 4713)
             ask(client, b"([]a:1 2)", "symbol")
+            ask(client, b".z.ws", 4714)  # Grafana's "Save & test" looks for this in the text of the handler.
             client.send(TEXT, b"5")
             self.assertEqual({"o": [0, 1, 2], "ID": 4711.0}, answer(client))
             self.assertEqual({"o": "'type", "ID": 4712.0}, answer(client))
             self.assertEqual({"o": 3, "ID": 4713}, answer(client))
             self.assertEqual({"o": {"a": [1, 2]}, "ID": "symbol"}, answer(client))
+            self.assertIn(b"ds:-9!x;", answer(client)["o"])
             self.assertEqual((TEXT, b"5"), client.receive())
             ask(client, b"1", [1, 2])
             self.assertEqual(CLOSE, client.receive()[0])
@@ -208,6 +212,30 @@ class HttpTest(stack.StackTest):
         with socket.create_connection(("127.0.0.1", self.port), 30) as client:
             client.sendall(b"GET /?1 HT")  # Disconnects in the middle.
         self.assertEqual(200, self.query(".txt", "1+1")[0])
+
+    def test_clients_of_other_protocols_read_a_line(self):
+        line = "tickstack: expected kdb+ IPC or HTTP on this port, found "
+        psql = shutil.which("psql")
+        if psql:
+            done = subprocess.run([psql, f"host=127.0.0.1 port={self.port} user=x dbname=x"], capture_output=True,
+                                  stdin=subprocess.DEVNULL, text=True, check=False, timeout=60)
+            self.assertIn("FATAL:  " + line + "PostgreSQL's protocol", done.stderr)
+        ssh = shutil.which("ssh")
+        if ssh:
+            done = subprocess.run([ssh, "-F", "/dev/null", "-p", str(self.port), "x@127.0.0.1"], capture_output=True,
+                                  stdin=subprocess.DEVNULL, text=True, check=False, timeout=60)
+            self.assertIn(line + "SSH", done.stderr)
+        for sent, found in ((b"*1\r\n$4\r\nPING\r\n", "Redis' protocol"), (b"select 1;\n", "a line of text"),
+                            (b"", "nothing within 3000 ms")):
+            with socket.create_connection(("127.0.0.1", self.port), 30) as client:
+                client.sendall(sent)
+                received = b""
+                while part := client.recv(4096):
+                    received += part
+                self.assertIn((line + found).encode(), received)
+        # The packet of an error as MySQL's clients read it: length, number, 0xff, code, text.
+        self.assertEqual((len(received) - 4, 0, 0xFF, 1043), (int.from_bytes(received[:3], "little"), received[3],
+                                                              received[4], int.from_bytes(received[5:7], "little")))
 
     def test_a_client_that_leaves_does_not_keep_its_query(self):
         with socket.create_connection(("127.0.0.1", self.port), 30) as client:
@@ -263,8 +291,11 @@ class HttpTest(stack.StackTest):
         port = self.running.port("silent")
         with socket.create_connection(("127.0.0.1", port), 1.0) as client:
             client.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            with self.assertRaises(TimeoutError):
-                client.recv(1)  # Waits for the end of a handshake.
+            received = b""
+            while part := client.recv(1000):
+                received += part
+            self.assertTrue(received.startswith(b"HTTP/1.1 400 "), received)
+            self.assertIn(b"this port does not answer HTTP: set http = true", received)
 
     def test_a_stack_that_stops_does_not_wait_for_browsers(self):
         idle = socket.create_connection(("127.0.0.1", self.port), 30)

@@ -75,6 +75,26 @@ class ImportTest(stack.StackTest):
         self.assertEqual(0, rest.returncode, rest.stderr)
         self.assertTrue((self.database / "2024.01.09/quote/.d").exists())
 
+    def test_a_file_in_another_format_is_named(self):
+        for start, said in ((b"PAR1\x15\x04\x15", "a Parquet file; expected CSV or Arrow: write it as Arrow"),
+                            (b"\x1f\x8b\x08\x00", "compressed by gzip; expected CSV or Arrow: decompress it: gunzip"),
+                            (b"\x28\xb5\x2f\xfd\x04", "compressed by zstd"), (b"PK\x03\x04\x14", "a zip archive or a workbook"),
+                            (b"Obj\x01\x04\x14", "an Avro file"), (b"ORC\x08\x03", "an ORC file"),
+                            (b"\xff\xfet\x00", "text in UTF-16"), (b"\xff\x01\x0b\x00", "a file of kdb+"),
+                            (b'[{"sym":1}]', "JSON"), (b'{"sym":1}', "JSON")):
+            with self.subTest(start=start):
+                path = self.folder / "x.parquet"
+                path.write_bytes(start + bytes(100))
+                done = self.run_program("hdb", "import", str(self.database), str(path), "--mapping", str(self.mapping))
+                self.assertEqual(1, done.returncode)
+                self.assertIn(f"x.parquet: it is {said}", done.stderr)
+                self.assertFalse(self.database.exists())
+        # A header may begin with the same letters.
+        for name in ("PAR1", "ORCHARD", "Obj"):
+            self.mapping.write_text(MAPPING.replace("Symbol, as traded", name), encoding="utf-8")
+            done = self.do_import(f"{name},time,price,size,stop,cond,ex\nA,2024-01-05 09:30:00,1,1,0,,\n", "--skip-existing")
+            self.assertEqual(0, done.returncode, done.stderr)
+
     def test_a_wrong_file_writes_nothing(self):
         for text, why in ((HEADER + "A,2024-01-05 09:30:00,x,1,0,,\n", "trades.csv:2: price: expected a value of type float, found"),
                           (HEADER + "A,2024-01-05 09:30:00\n", "trades.csv:2: 2 fields, expected 7"),

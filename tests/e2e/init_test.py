@@ -168,6 +168,19 @@ class InitQuestionsTest(stack.StackTest):
         self.assertEqual(0, window.wait())
         self.assertNotIn("a long password", window.all)
 
+    def test_a_weak_password_is_asked_for_again(self):
+        window = terminal.Terminal(stack.PROGRAM, "user", "add", "alice", "--users", str(self.folder / "users"),
+                                   "--query", "*", folder=self.folder)
+        self.addCleanup(window.close)
+        for answer in ("abc\n", "alice2026\n"):
+            window.expect("Password: ")
+            window.type(answer)
+            window.expect("weak password: ")
+        for prompt in ("Password: ", "Once more: "):
+            window.expect(prompt)
+            window.type("a long password\n")
+        self.assertEqual(0, window.wait())
+
     def test_the_end_of_input_writes_nothing(self):
         window = self.open()
         window.expect(r"1\. Directory[^\[]*\[data\]: ")

@@ -265,7 +265,7 @@ class KafkaBridgeTest(BridgeTest):
         self.assertGreaterEqual(self.stats(there, "from_kafka")["days_ended"], 0)
 
     def test_days_that_ended_without_the_bridge(self):
-        """The rest of the first day, two whole days and the current one, from files."""
+        """The rest of the first day, two whole days and the current one."""
         dates = ("2020.01.02", "2020.01.03", "2020.01.04", "2020.01.06")
         there = self.start_stack(SMALL, name="there")
         sent = 0
@@ -366,6 +366,35 @@ class KafkaBridgeTest(BridgeTest):
         self.send(here, range(30, 40))
         self.wait_for_rows(late, 10)
         self.assertEqual(self.expected(range(40)), self.prices(there))
+
+    def test_rows_are_not_sent_again_when_the_positions_are_deleted(self):
+        here = self.start_stack(SMALL, name="here")
+        port, process = self.start_bridge(here, "to-kafka", "gone")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(port, 10)
+        self.end(process)
+        self.broker.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.broker.address, "--delete",
+                         "--topic", "gone.positions")
+        port, _ = self.start_bridge(here, "to-kafka", "gone")
+        self.wait_for_error(port, "topic gone.trade has rows, and gone.positions has no position after them")
+        self.assertEqual(0, self.state(port)["rows_written"])
+
+    def test_another_stack_with_the_prefix_is_refused(self):
+        here = self.start_stack(SMALL, "--date", DATE, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "shared")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(port, 10)
+        other = self.start_stack(SMALL, "--date", DATE, name="other")
+        self.send(other, range(100, 110))
+        late, _ = self.start_bridge(other, "to-kafka", "shared")
+        self.wait_for_error(late, "is another log than")
+        # The first one continues.
+        self.send(here, range(10, 20))
+        self.wait_for_rows(port, 20)
+        there = self.start_stack(SMALL, name="there")
+        far, _ = self.start_bridge(there, "from-kafka", "shared")
+        self.wait_for_rows(far, 20)
+        self.assertEqual(self.expected(range(20)), self.prices(there))
 
     def test_a_broker_is_away_for_longer_than_a_transaction_may_last(self):
         here = self.start_stack(SMALL, name="here")

@@ -3,6 +3,7 @@
 is lost that a feed was told is logged, none is there twice, and the logs of all members have the same bytes.
 
 TICKSTACK_KILLS is the number of faults of the random test (default 10), TICKSTACK_SEED chooses them.
+TICKSTACK_FAILOVERS is the number of failovers beside a bridge (default 4).
 """
 
 import os
@@ -14,11 +15,17 @@ import time
 import unittest
 import urllib.request
 
+try:
+    import confluent_kafka
+except ImportError:
+    confluent_kafka = None
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kafka_broker, kdb_ipc, stack  # noqa: E402
 from tests.support.standby_cluster import Feed, are_equal, numbers_of  # noqa: E402
 
 KILLS = int(os.environ.get("TICKSTACK_KILLS", "10"))
+FAILOVERS = int(os.environ.get("TICKSTACK_FAILOVERS", "4"))
 SEED = int(os.environ.get("TICKSTACK_SEED", str(random.randrange(1 << 31))))
 DATE, NEXT = "2020.03.09", "2020.03.10"
 MEMBERS = ("tickerplant", "second", "third")
@@ -39,6 +46,25 @@ batch_ms = 5
 name = "third"
 port = 5032
 batch_ms = 5
+"""
+
+BRIDGE = """
+[[bridge]]
+name = "to_kafka"
+brokers = "{brokers}"
+prefix = "{prefix}"
+"""
+FAR_SITE = """
+[tables]
+trade = "time n, sym s, price f, size j"
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[[bridge]]
+name = "from_kafka"
+direction = "from-kafka"
+brokers = "{brokers}"
+prefix = "{prefix}"
 """
 
 
@@ -86,16 +112,16 @@ class LogTest(stack.StackTest):
         name = "sym" if member == "tickerplant" else member
         return running.data / "tplog" / f"{name}{date}"
 
-    def check_logs(self, running, feed, date=DATE):
-        """All logs have the same bytes, with each accepted row once."""
+    def check_logs(self, running, feed, date=DATE, first=0):
+        """All logs have the same bytes, with each accepted row from `first` on once."""
         feed.stop()
         self.assertIsNone(feed.error)
         self.wait_for_leader(running)
         logs = [self.log_path(running, member, date) for member in MEMBERS]
         stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 30, "equal logs")
         numbers = numbers_of(logs[1])
-        self.assertEqual(numbers, list(range(len(numbers))), "a row is missing or there twice")
-        self.assertGreaterEqual(len(numbers), feed.accepted)
+        self.assertEqual(numbers, list(range(first, first + len(numbers))), "a row is missing or there twice")
+        self.assertGreaterEqual(first + len(numbers), feed.accepted)
 
     def wait_for_rows(self, feed, what):
         accepted = feed.accepted
@@ -211,6 +237,41 @@ class OneBrokerTest(LogTest):
             with self.assertRaisesRegex(kdb_ipc.QError, f"standby: .*:{running.port(first)} leads"):
                 standby.call("1+1")
 
+    def topic_command(self, *arguments):
+        return self.broker.tool("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.broker.address, *arguments)
+
+    def wait_for_error(self, running, member, text):
+        stack.wait_until(lambda: text in str(self.replica(running, member)["error"]), 60,
+                         f"'{text}' of {member}: {self.replica(running, member)}")
+
+    def test_members_answer_after_their_topic_was_deleted(self):
+        running = self.start()
+        self.wait_for_leader(running)
+        feed = self.start_feed(running)
+        feed.stop()
+        self.topic_command("--delete", "--topic", "desk.log")
+        for member in MEMBERS:
+            self.wait_for_error(running, member, "the topic is empty")
+        self.assertEqual(running.stop(), 0)
+
+    def test_a_compacted_topic_is_not_used_until_it_is_changed(self):
+        self.topic_command("--create", "--topic", "desk.log", "--partitions", "1", "--config", "cleanup.policy=compact")
+        running = self.start()
+        for member in MEMBERS:
+            self.wait_for_error(running, member, "topic desk.log has cleanup.policy=compact")
+        self.topic_command("--delete", "--topic", "desk.log")
+        self.check_logs(running, self.start_feed(running))
+
+    def test_another_stack_on_the_topic_is_refused(self):
+        here = self.start(name="here")
+        self.wait_for_leader(here)
+        feed = self.start_feed(here)
+        there = self.start_stack(STACK.format(brokers=self.broker.address, topic="desk.log").replace("price f", "price e"),
+                                 "--date", DATE, name="there")
+        self.wait_for_error(there, "tickerplant", 'tables: table trade is "time n, sym s, price f, size j" there')
+        self.assertEqual("standby", self.replica(there, "tickerplant")["role"])
+        self.check_logs(here, feed)
+
     def test_large_rows_are_sent_in_parts(self):
         running = self.start()
         leader = self.wait_for_leader(running)
@@ -251,6 +312,94 @@ class OneBrokerTest(LogTest):
             stack.wait_until(lambda at=accepted: feed.accepted > at or feed.error, 60, "rows after a fault")
             time.sleep(chance.uniform(0, 1.5))
         self.check_logs(running, feed)
+
+
+@unittest.skipIf(confluent_kafka is None, "no confluent_kafka: see run_kafka_test.sh")
+class BridgeTest(LogTest):
+    """A bridge to Kafka beside members that fail over, a site that follows it, and a consumer that knows nothing of the
+    numbers of rows in the headers."""
+
+    def consume(self, topic):
+        """Returns the numbers of all committed rows of a topic."""
+        consumer = confluent_kafka.Consumer({
+            "bootstrap.servers": self.broker.address, "group.id": "consumer", "isolation.level": "read_committed",
+            "enable.auto.commit": False, "enable.partition.eof": True, "auto.offset.reset": "earliest"})
+        try:
+            partitions = consumer.list_topics(topic, 30).topics[topic].partitions
+            consumer.assign([confluent_kafka.TopicPartition(topic, number, confluent_kafka.OFFSET_BEGINNING)
+                             for number in partitions])
+            numbers, ended, give_up = [], set(), time.monotonic() + 120
+            while len(ended) < len(partitions):
+                self.assertLess(time.monotonic(), give_up, "the end of the topic")
+                message = consumer.poll(1)
+                if message is None:
+                    continue
+                if message.error() is not None:
+                    self.assertEqual(confluent_kafka.KafkaError._PARTITION_EOF, message.error().code())
+                    ended.add(message.partition())
+                elif message.value() is not None:
+                    numbers += kdb_ipc.decode(message.value()[8:])["size"]
+            return numbers
+        finally:
+            consumer.close()
+
+    def start_sites(self, prefix):
+        there = self.start_stack(FAR_SITE.format(brokers=self.broker.address, prefix=prefix), "--date", DATE, name="there")
+        here = self.start(STANDBYS + BRIDGE.format(brokers=self.broker.address, prefix=prefix), name="here")
+        self.wait_for_leader(here)
+        return here, there
+
+    def check_rows(self, here, there, prefix, rows):
+        """Every row is there once: at the far site and for a consumer."""
+        stack.wait_until(lambda: there.count("trade") >= rows, 120,
+                         f"{rows} rows there: {here.ask('to_kafka', '.bridge.stats[]')}")
+        time.sleep(1)
+        self.assertEqual(rows, there.count("trade"))
+        self.assertEqual(list(range(rows)), sorted(there.ask("rdb", "exec size from trade")))
+        self.assertEqual(list(range(rows)), sorted(self.consume(f"{prefix}.trade")))
+
+    def fail_over(self, here, number):
+        leader = self.wait_for_leader(here)
+        pid = here.pid(leader)
+        with_signal = (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM)[number % 3]
+        os.kill(pid, with_signal)
+        stack.wait_until(lambda: self.leader(here) not in (None, leader) or here.pid(leader) != pid, 60, "another leader")
+        if with_signal == signal.SIGSTOP:
+            os.kill(pid, signal.SIGCONT)
+        return f"{with_signal.name} {leader}"
+
+    def test_each_row_is_in_kafka_once_though_the_leader_is_lost(self):
+        print(f"TICKSTACK_SEED={SEED}", flush=True)
+        chance = random.Random(SEED)
+        here, there = self.start_sites("site")
+        feed = self.start_feed(here)
+        for number in range(FAILOVERS):
+            how = self.fail_over(here, number)
+            self.wait_for_rows(feed, "rows after the failover")
+            if chance.random() < 0.3:
+                here.kill("to_kafka")
+                how += ", to_kafka"
+            print(f"failover {number}: {how}; accepted {feed.accepted}, there {there.count('trade')}", flush=True)
+            time.sleep(chance.uniform(0, 1.5))
+        self.check_logs(here, feed)
+        self.check_rows(here, there, "site", len(numbers_of(self.log_path(here, "second"))))
+
+    def test_a_day_that_ended_without_the_bridge_is_read_from_the_next_leader(self):
+        here, there = self.start_sites("days")
+        feed = self.start_feed(here)
+        stack.wait_until(lambda: there.count("trade") > 50, 60, "rows there")
+        bridge = here.pid("to_kafka")
+        os.kill(bridge, signal.SIGSTOP)
+        self.wait_for_rows(feed, "rows of the end of the day")
+        with here.connect(self.wait_for_leader(here)) as leader:
+            leader.call(".u.endofday[]")
+        self.wait_for_rows(feed, "rows of the next day")
+        self.fail_over(here, 0)
+        self.wait_for_rows(feed, "rows after the failover")
+        os.kill(bridge, signal.SIGKILL)
+        self.check_logs(here, feed, NEXT, first=len(numbers_of(self.log_path(here, "second"))))
+        self.check_rows(here, there, "days", sum(len(numbers_of(self.log_path(here, "second", date)))
+                                                 for date in (DATE, NEXT)))
 
 
 class ThreeBrokersTest(LogTest):

@@ -113,7 +113,7 @@ class ManyConnectionsTest(stack.StackTest):
         self.assertLessEqual(len(served), 40)
         self.assertGreaterEqual(len(served), 35)  # The rdb has one, others may have been about to end.
         # The log's writer is a thread of its own, and may be behind.
-        stack.wait_until(lambda: re.search(r"connection refused .* bound=40 ", running.log_text()), 20, "the log's line")
+        stack.wait_until(lambda: re.search(r'connection refused .* reason="40 connections, the bound is 40"', running.log_text()), 20, "the log's line")
         for client in clients:
             client.close()
 

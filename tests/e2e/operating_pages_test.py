@@ -32,6 +32,7 @@ EXCUSED = {
     ("import.md", "import polars"): "needs Polars, which is not a package of Debian; export_test.py runs the same call",
     ("import.md", "import pyarrow"): "needs pyarrow, which is not a package of Debian; export_test.py runs the same loop",
     ("install.md", "podman build"): "needs a container engine; package_test.py runs the steps of the Containerfile",
+    ("install.md", "podman run --rm"): "needs a container engine; users_test.py runs this configuration and health check",
     ("install.md", "systemctl status tickstack"): SYSTEMD,
     ("kafka.md", "fastavro.reader"): "needs fastavro; kafka_bridge_test.py reads such files with it",
     ("kafka.md", "sasl.password=..."): "needs a broker with TLS and passwords",
@@ -46,7 +47,8 @@ EXCUSED = {
 }
 SECTIONS = {"[tickerplant]": "port = 5010\n", "[[rdb]]": "port = 5011\n", "[hdb]": "port = 5012\n"}
 # Paths and sizes of the pages, and what this machine has.
-HERE = (("/mnt/pmem0", "tier"), ("/etc/tickstack/", "etc/"), ('"256GiB"', '"64MiB"'), ('"16GiB"', '"16MiB"'))
+HERE = (("/mnt/pmem0", "tier"), ("/var/lib/tickstack/older", "tier"), ("/etc/tickstack/", "etc/"),
+        ("/var/lib/tickstack/users", "etc/users"), ('"256GiB"', '"64MiB"'), ('"64GiB"', '"64MiB"'), ('"16GiB"', '"16MiB"'))
 FULL_TIERS = """
 [stack]
 log_format = "json"
@@ -185,6 +187,10 @@ class OperatingPagesTest(unittest.TestCase):
         if "[[column]]" in text:
             return self.check_mapping(text, at)
         self.write_certificates(at.folder / "etc")
+        if not (at.folder / "etc/users").exists():
+            (at.folder / "etc/password").write_text("three plain words\n", encoding="ascii")
+            code, said = at.run("tickstack user add alice --users etc/users --query '*' <etc/password")
+            self.assertEqual(0, code, said)
         for name in ("stack", "etcd"):
             (at.folder / f"etc/{name}.credentials").write_text(f"{name}:a secret\n", encoding="ascii")
             (at.folder / f"etc/{name}.credentials").chmod(0o600)

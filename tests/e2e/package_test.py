@@ -147,6 +147,18 @@ class ContentTest(unittest.TestCase):
         rules = (self.folder / "usr/share/tickstack/prometheus/scrape.yml").read_text(encoding="utf-8")
         self.assertIn("/usr/share/tickstack/prometheus/tickstack.rules.yml", rules)
 
+    def test_it_has_every_page_that_it_names(self):
+        """Pages that the program, the manual pages, the configuration and the alert rules name."""
+        documents = self.folder / "usr/share/doc/tickstack"
+        texts = [path.read_bytes() for path in self.folder.rglob("*") if path.is_file() and path.suffix in (".toml", ".yml")]
+        texts += [gzip.decompress(path.read_bytes()) for path in (self.folder / "usr/share/man").rglob("*.gz")]
+        texts.append((self.folder / "usr/bin/tickstack").read_bytes())
+        # troff's hyphens are `\\-`.
+        named = {name.decode() for text in texts for name in re.findall(rb"docs/[\w/.-]+\.md", text.replace(b"\\-", b"-"))}
+        self.assertLessEqual({"docs/operating/alerts.md", "docs/operating/repair.md", "docs/operating/tls.md"}, named)
+        self.assertEqual([], [name for name in sorted(named) if not (documents / name).is_file()])
+        self.assertTrue((documents / "examples/stack.toml").is_file())
+
     def test_licences_of_what_is_linked_in_are_there(self):
         text = gzip.decompress((self.folder / "usr/share/doc/tickstack/licences.gz").read_bytes()).decode()
         for name in ("libboost1.81-dev", "libabsl-dev", "libhwy-dev", "libcli11-dev", "uPlot"):

@@ -1,7 +1,15 @@
 #!/usr/bin/env python3
-"""An rdb with rows in a persistent tier: killed, restarted, and given another log."""
+"""An rdb with rows in a persistent tier: killed, restarted, given another log, and started on a tier in which a bit
+was flipped.
 
+TICKSTACK_TIER_FLIPS sets the number of flips, TICKSTACK_SEED the first seed. Each flip has its own seed, which a
+failure prints."""
+
+import bisect
+import os
 import pathlib
+import random
+import re
 import shutil
 import sys
 import tempfile
@@ -119,6 +127,41 @@ class PersistentTest(stack.StackTest):
 
     def test_killed_on_a_disk_it_comes_back_with_every_row_once(self):
         self.check_survives_kills(self.folder, 120_000, 30_000)
+
+    def test_a_flipped_bit_neither_ends_the_stack_nor_changes_an_answer(self):
+        # Goal: `tickstack up` starts on any tier file. Method: an eighth of the flips is anywhere in the file, an
+        # eighth in the superblock and the slots, and the others are in bytes of pages that are not zero.
+        rows, head_bytes = 20_000, 2 << 20
+        flips, first_seed = (int(os.environ.get(name, given))
+                             for name, given in (("TICKSTACK_TIER_FLIPS", 3), ("TICKSTACK_SEED", 1)))
+        folder = self.tier_folder("/dev/shm")
+        config, date = self.config(folder, rows, size="32MiB"), ("--date", "2013.10.07")
+        running = self.start_stack(config, *date, name="flips")
+        self.wait_for_durable_rows(running, rows)
+        self.assertEqual(0, running.stop(), running.log_text())
+        file = folder / "rdb.tier"
+        image = file.read_bytes()
+        written = [byte.start() for byte in re.finditer(rb"[^\0]", image)]
+        heads, used = written[:bisect.bisect(written, head_bytes)], written[bisect.bisect(written, head_bytes):]
+        damaged = reopened = 0
+        for seed in range(first_seed, first_seed + flips):
+            draw = random.Random(seed)
+            choice = draw.randrange(8)
+            at = draw.randrange(len(image)) if choice == 0 else draw.choice(heads if choice == 1 else used)
+            bit = 1 << draw.randrange(8)
+            with self.subTest(seed=seed, byte=at, xor=bit):
+                file.write_bytes(image[:at] + bytes([image[at] ^ bit]) + image[at + 1:])
+                running = self.start_stack(config, *date, name="flips")
+                for rdb in ("rdb", "dram"):
+                    self.wait_for_rows(running, rows, rdb)
+                self.check_same(running)
+                stats = running.ask("rdb", ".rdb.stats[]")
+                damaged += stats["reopens_damaged"]
+                reopened += stats["rows_reopened"] > 0
+                self.assertEqual(0, running.stop(), running.log_text())
+                self.assertNotIn("died name=", running.log_text())
+        print(f"{flips} flips of {len(image)} bytes, {len(heads) + len(used)} used: {damaged} found in tables, "
+              f"{reopened} restarts with rows of the tier, seeds {first_seed} to {first_seed + flips - 1}", file=sys.stderr)
 
     def test_another_log_is_not_taken_for_the_one_it_knows(self):
         folder = self.tier_folder("/dev/shm")

@@ -7,9 +7,14 @@ pages is zeros. The boot in LOG.state is changed, as after a reboot. TICKSTACK_P
 policy."""
 
 import collections
+import fcntl
+import json
 import os
 import pathlib
 import random
+import shutil
+import struct
+import subprocess
 import sys
 import unittest
 
@@ -131,6 +136,59 @@ class PowerCutTest(stack.StackTest):
 
     def test_with_fsync_batch(self):
         self.play("batch")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("mkfs.ext4"), "needs root and mkfs.ext4")
+    def test_a_file_system_that_was_lost_and_mounted_again(self):
+        """Within one boot, a real ext4 loses its disk while rows are logged, and is mounted again: the tickerplant knows
+        which rows are in its log, so that none is there twice after its feed has sent the others again."""
+        self.data = self.folder / "mounted"
+        self.log = self.data / "tplog" / f"sym{DATE}"
+        self.data.mkdir()
+        image = self.folder / "image"
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+        self.mount(image)
+        options = ("--data", str(self.data), "--date", DATE, "--batch-ms", "1", "--fsync", "interval",
+                   "--fsync-interval-ms", "5")
+        port, process = self.start_process("tickerplant", *options)
+        for number in range(CUTS):
+            with self.subTest(number=number), kdb_ipc.connect_within(port) as tickerplant:
+                self.rows_sent = self.logged(tickerplant)
+                self.assertEqual(list(range(self.rows_sent)), self.rows_of_log())
+                self.send(tickerplant, self.random.randrange(40, 120))
+                shut_down(self.data)
+            process.kill()
+            process.wait()
+            subprocess.run(["umount", str(self.data)], check=True)
+            self.mount(image)
+            _, process = self.start_process("tickerplant", *options, port=port)
+        with kdb_ipc.connect_within(port) as tickerplant:
+            self.assertEqual(list(range(self.logged(tickerplant))), self.rows_of_log())
+        self.assertIn("the file system was mounted again", process.log_path.read_text(encoding="utf-8"))
+
+    def mount(self, image):
+        """Mounts a file system as the data directory, until the test has ended and its processes have."""
+        mounted = subprocess.run(["mount", "-o", "loop", str(image), str(self.data)], capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest(f"no mount: {mounted.stderr}")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", str(self.data)], capture_output=True, check=False)
+
+    def rows_of_log(self):
+        """Returns the numbers of the logged rows."""
+        dumped = self.run_program("log", "dump", "--values", "--json", "--table", "trade", str(self.log))
+        self.assertEqual(0, dumped.returncode, dumped.stderr)
+        return [row for line in dumped.stdout.splitlines() for row in json.loads(line)["values"][3]]
+
+
+def shut_down(folder):
+    """Makes an ext4 forget everything that its disk does not have, and refuse everything else."""
+    shut_down_ioctl, no_flush = 0x8004587D, 2
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.ioctl(directory, shut_down_ioctl, struct.pack("I", no_flush))
+    finally:
+        os.close(directory)
 
 
 if __name__ == "__main__":

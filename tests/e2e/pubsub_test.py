@@ -86,6 +86,15 @@ class PubSubTest(stack.StackTest):
             self.assertEqual(2, client.call("1+1"))
             with self.assertRaises(kdb_ipc.QError):
                 client.call([b".u.sub", "nobody", ""])
+            for table, symbols, said in (("trade", b"IBM", 'for all; found the text "IBM", which is a symbol as `IBM'),
+                                         ("trade", 5, "symbols are a symbol, a list of symbols, or ` for all; found the atom of type"),
+                                         ("trade", [1, 2], "for all; found a list of type"),
+                                         (b"trade", "", 'table is a symbol, a list of symbols, or ` for all; found the text "trade"'),
+                                         (5, "", "found the atom of type")):
+                with self.subTest(table=table, symbols=symbols), self.assertRaises(kdb_ipc.QError) as raised:
+                    client.call([b".u.sub", table, symbols])
+                self.assertTrue(str(raised.exception).startswith("type: .u.sub[table;symbols]: "), raised.exception)
+                self.assertIn(said, str(raised.exception))
 
     def test_the_rdb_answers_in_the_types_of_q(self):
         with self.stack.connect("tickerplant") as feed:

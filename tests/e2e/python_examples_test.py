@@ -158,6 +158,13 @@ class PythonExamplesTest(SecuredTest):
                 said = self.run_example("dataframe.py", joined, "--rows", self.folder / "orders.csv", *flags)
                 self.assertRegex(said, r"AIG\W+5\W+120\b")
                 self.assertRegex(said, r"IBM\W+7\W+248\b")
+                # Times keep their nanoseconds.
+                (self.folder / "exact.csv").write_text("time,sym,lots\n2020-03-09T09:02:00.500000123,AIG,5\n"
+                                                       "2020-03-09T09:02:00.000000456,IBM,7\n2020-03-09T09:02:01,X,7\n")
+                said = self.run_example("dataframe.py", "{select sym,ns:(`long$time)mod 1000 from x}", "--rows",
+                                        self.folder / "exact.csv", *flags)
+                for symbol, ns in (("AIG", 123), ("IBM", 456), ("X", 0)):
+                    self.assertRegex(said, rf"{symbol}\W+{ns}\b")
 
     def test_a_plot(self):
         running = self.start_stack(CONFIG, "--date", DATE)

@@ -138,8 +138,9 @@ class SecuredQPythonTest(SecuredTest):
         tls = tls_connection()
         tls.context = self.certificates.context()
         self.check_client(self.connector(running, tls))
-        with self.assertRaises((QAuthenticationException, OSError)):
-            self.connector(running, QConnection)("rdb", "client", PASSWORD)
+        # Without TLS, the first call has the reason: q clients show no text for a connection that is refused.
+        with self.assertRaisesRegex(QException, "handshake refused: the port requires TLS"):
+            self.connector(running, QConnection)("rdb", "client", PASSWORD).sendSync("count trade")
         tls.context = ssl.create_default_context()
         with self.assertRaisesRegex(ssl.SSLError, "CERTIFICATE_VERIFY_FAILED"):
             self.connector(running, tls)("rdb", "client", PASSWORD)

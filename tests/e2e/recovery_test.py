@@ -8,7 +8,8 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.support import lean_archives, stack  # noqa: E402
+from tests.support import kdb_ipc, lean_archives, stack  # noqa: E402
+from tests.support.kdb_ipc import Typed  # noqa: E402
 
 DATE = "2013.10.07"
 ROWS = {"quote": 109_067, "trade": 24_293}  # IBM's day.
@@ -95,6 +96,57 @@ class RecoveryTest(stack.StackTest):
         for pid in pids:
             stack.wait_until(lambda: not stack.is_alive(pid), 30, f"the end of orphan {pid}")
         self.check_the_end(self.start_day())
+
+    def test_noise_in_a_log_without_an_index(self):
+        """A log as plain kdb+ writes it, with four bytes of noise in its middle: no reader takes the noise for its
+        end."""
+        log = self.folder / "sym2020.03.09"
+        messages = [kdb_ipc.encode(["upd", "trade", [
+            Typed("p", [number]), ["IBM"], [1.5], Typed("i", [number]), Typed("b", [0]), b"A", b"N"]])
+            for number in range(100)]
+        content = bytearray(b"\xff\x01\0\0\0\0\0\0" + b"".join(messages))
+        log.write_bytes(content)
+        port, process = self.start_process("rdb", "--replay", str(log))
+        with kdb_ipc.connect_within(port) as rdb:
+            stack.wait_until(lambda: rdb.call(".rdb.stats[]")["caught_up"] == 1, what="the replay")
+            self.assertEqual(100, rdb.call("count trade"))
+        process.terminate()
+        process.wait(60)
+
+        begin = 8 + 50 * len(messages[0])
+        content[begin:begin + 4] = b"\xde\xad\xbe\xef"
+        log.write_bytes(content)
+        error = f"message 50 at byte {begin} is damaged: whole ones follow from byte {begin + len(messages[0])}"
+        dumped = self.run_program("log", "dump", str(log))
+        self.assertEqual(1, dumped.returncode)
+        self.assertIn(error, dumped.stderr)
+        checked = self.run_program("log", "check", str(log))
+        self.assertEqual(1, checked.returncode)
+        self.assertIn(f"message at byte {begin} is damaged", checked.stdout)
+        for arguments in (("rdb", "--replay", str(log)), ("feed", "--source", "tplog", "--path", str(log), "--start")):
+            _, process = self.start_process(*arguments)
+            self.assertNotEqual(0, process.wait(60), arguments)
+            self.assertIn(error, process.log_path.read_text(encoding="utf-8"))
+        repaired = self.run_program("log", "repair", "--skip-damaged", str(log))
+        self.assertEqual(0, repaired.returncode, repaired.stderr)
+        checked = self.run_program("log", "check", "--json", f"{log}.repaired")
+        self.assertEqual({"trade": 99}, json.loads(checked.stdout)["rows"])
+
+        # Noise that makes one message of three: the rows of all of them are missing, and no reader says that all is
+        # well.
+        content[begin:begin + 4] = messages[50][:4]
+        content[begin + 2] += 2
+        log.write_bytes(content)
+        dumped = self.run_program("log", "dump", str(log))
+        self.assertEqual(1, dumped.returncode)
+        self.assertIn("may be damaged: 1 messages have the beginning of another message", dumped.stderr)
+        port, process = self.start_process("rdb", "--replay", str(log))
+        with kdb_ipc.connect_within(port) as rdb:
+            stack.wait_until(lambda: rdb.call(".rdb.stats[]")["caught_up"] == 1, what="the replay")
+            stats = rdb.call(".rdb.stats[]")
+            self.assertEqual((1, 1), (stats["incomplete"], stats["messages_missing"]))
+        process.terminate()
+        process.wait(60)
 
 
 if __name__ == "__main__":

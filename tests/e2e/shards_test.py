@@ -52,12 +52,14 @@ class ShardsTest(stack.StackTest):
         self.assertEqual(0, found.returncode, found.stderr)
         return dict(line.split() for line in found.stdout.splitlines())
 
-    def wait_until_done(self, running, rdbs):
+    def wait_until_done(self, running, rdbs, feeds=("feed",)):
+        """A feed is done when its rows are logged, which can be before an rdb has them."""
         def done():
             return (sum(running.count("trade", rdb) for rdb in rdbs) >= TRADES
                     and sum(running.count("quote", rdb) for rdb in rdbs) >= QUOTES)
         stack.wait_until(done, 120, "the last row")
-        stack.wait_until(lambda: running.ask("feed", ".feed.stats[]`state") == "done", 60, "the end of the feed")
+        for feed in feeds:
+            stack.wait_until(lambda name=feed: running.ask(name, ".feed.stats[]`state") == "done", 60, f"the end of {feed}")
 
     def rows_by_symbol(self, running, rdb):
         """The rows of a symbol in their order, without the time, which differs from run to run."""
@@ -107,9 +109,8 @@ class ShardsTest(stack.StackTest):
         feeds = "".join(feed[at:].replace("[feed]", f'[[feed]]\nname = "feed-{shard}"\nshards = ["{shard}"]')
                         .replace("rate = 20000", "rate = 0") for shard in "ab")
         running = self.start_stack(feed[:at] + feeds, "--date", DATE)
-        for shard in "ab":
-            stack.wait_until(lambda name=f"feed-{shard}": running.ask(name, ".feed.stats[]`state") == "done", 60, "its end")
         rdbs = ["rdb-a", "rdb-b"]
+        self.wait_until_done(running, rdbs, ["feed-a", "feed-b"])
         self.assertEqual(TRADES, sum(running.count("trade", rdb) for rdb in rdbs))
         self.assertEqual(QUOTES, sum(running.count("quote", rdb) for rdb in rdbs))
         for shard in "ab":

@@ -89,14 +89,19 @@ class TlsTest(stack.StackTest):
         return (running.data / "logs" / f"{name}.log").read_text()
 
     def assertPlainIsRefused(self, port):
-        with self.assertRaises((kdb_ipc.Closed, OSError)):
-            kdb_ipc.Connection(port)
-        with socket.create_connection(("127.0.0.1", port), 10) as plain:
-            plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            try:
-                self.assertEqual(b"", plain.recv(100))
-            except ConnectionError:
-                pass
+        refusal = "handshake refused: the port requires TLS"
+        with kdb_ipc.Connection(port) as plain, self.assertRaisesRegex(kdb_ipc.QError, refusal):
+            plain.call(b"1+1")
+        asked = self.run_program("query", f":{port}", "1+1")
+        self.assertEqual(1, asked.returncode)
+        self.assertIn(refusal, asked.stderr)
+        for sent in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"PING\r\n", b"SSH-2.0-x\r\n"):
+            with socket.create_connection(("127.0.0.1", port), 10) as plain:
+                plain.sendall(sent)
+                received = b""
+                while part := plain.recv(1000):
+                    received += part
+                self.assertIn(refusal.encode(), received)
 
     def test_clients_show_certificates_if_they_must(self):
         running = self.up("required", more=f'client_ca = "{self.folder}/ca.pem"')

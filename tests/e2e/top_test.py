@@ -72,6 +72,13 @@ class TopTest(stack.StackTest):
             self.assertEqual(("live", "publishing"), (by_role["rdb"]["state"], by_role["feed"]["state"]))
             self.assertIn("dram", [tier["tier"] for tier in found["tiers"]])
 
+    def test_an_idle_rdb_has_no_waiting_queries(self):
+        """The questions of `top` itself are not among them."""
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n")
+        for _ in range(10):
+            found = json.loads(self.top(f":{running.port('rdb')}", "--json").stdout)
+            self.assertEqual(0, found["processes"][0]["queries_waiting"])
+
     def test_text_without_a_terminal_shows_a_process_that_is_down(self):
         running = self.start(CONFIG + "[stack]\nrestart = false\n")
         path = self.config_of(running)
@@ -183,7 +190,7 @@ class TopTest(stack.StackTest):
                 (addresses, ("--ca", ca), "another password", "refused, wrong user or password?"),
                 (addresses, ("--ca", self.folder / "other_ca.pem"), PASSWORD, "certificate"),
                 (addresses, (), PASSWORD, "certificate"),
-                (addresses.replace("tcps://", ""), (), PASSWORD, "handshake: ")):
+                (addresses.replace("tcps://", ""), (), PASSWORD, "handshake refused: the port requires TLS")):
             with self.subTest(flags=flags, password=password, error=error):
                 done = once(target, *flags, password=password)
                 self.assertEqual(1, done.returncode, done.stdout)

@@ -13,6 +13,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -34,8 +35,8 @@ query_ms = 200
 rate = 2000
 [eod]
 """
-PASSWORDS = {"reader": "read er:1", "desk": "desk-2", "feeder": "feed-3", "boss": "boss-4", "none": "none-5",
-             "prometheus": "prom-6"}
+PASSWORDS = {"reader": "read on:1", "desk": "a table-2", "feeder": "oats/hay-3", "boss": "corner office-4",
+             "none": "nowhere to be-5", "prometheus": "fire from above-6"}
 RIGHTS = {
     "reader": ["--query", "trade"],
     "desk": ["--subscribe", "trade,quote", "--symbols", "A,B"],
@@ -44,6 +45,30 @@ RIGHTS = {
     "boss": ["--query", "*", "--subscribe", "*", "--administer"],
     "none": [],
 }
+
+
+class ContainerRecipeTest(stack.StackTest):
+    """The configuration with users that docs/operating/install.md gives for a container, and the health check of the
+    Containerfile."""
+
+    def health(self, running):
+        text = (stack.ROOT / "packaging/container/Containerfile").read_text(encoding="utf-8")
+        command = json.loads(re.search(r"(?s)^HEALTHCHECK .*?CMD (\[.*?\])$", text, re.MULTILINE)[1])
+        command = [word.replace("/5011 ", f"/{running.port('rdb')} ") for word in command]
+        return subprocess.run(command, capture_output=True, check=False, timeout=30).returncode
+
+    def test_the_probe_works_with_users(self):
+        page = (stack.ROOT / "docs/operating/install.md").read_text(encoding="utf-8")
+        recipe = re.search(r"```toml\n(.*?)```", page.partition("## In a container")[2], re.DOTALL)[1]
+        users = self.folder / "users"
+        added = subprocess.run([stack.PROGRAM, "user", "add", "alice", "--users", str(users), "--query", "*"],
+                               input="a long password\n", capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(0, added.returncode, added.stderr)
+        recipe = recipe.replace("/var/lib/tickstack/users", str(users))
+        running = self.start_stack(recipe)
+        stack.wait_until(lambda: self.health(running) == 0, what="a healthy stack")
+        without = self.start_stack(recipe.replace("http = true", ""), name="without")
+        self.assertNotEqual(0, self.health(without))
 
 
 class UsersTest(stack.StackTest):
@@ -152,6 +177,14 @@ class UsersTest(stack.StackTest):
         self.assertEqual("'access: reader may not call system", self.ask("hdb", "reader", "\\l ."))
         self.assertIn("no such directory", self.ask("hdb", "boss", "\\l ."), "allowed, but there is no day yet")
         self.assertNotIsInstance(self.ask("monitor", "boss", ".monitor.stats[]"), str)
+        # No function of any process names a table that the user may not know, and other users see it.
+        for process, call in (("rdb", ".tier.of[]"), ("tickerplant", ".u.activity[]"), ("tickerplant", ".u.t"),
+                              ("feed", ".feed.stats[]"), ("tickerplant", "tables[]")):
+            with self.subTest(call=call):
+                self.assertIn("quote", str(self.ask(process, "boss", call)))
+                told = str(self.ask(process, "reader", call))
+                self.assertNotIn("quote", told)
+                self.assertIn("trade", told)
         denied = [line for line in self.audit("tickerplant") if " audit denied user=desk " in line]
         self.assertIn('what="subscribe to all symbols of trade"', denied[0])
         self.assertTrue(any(' audit act user=boss ' in line and 'what="system"' in line for line in self.audit("hdb")))
@@ -164,6 +197,34 @@ class UsersTest(stack.StackTest):
                 feeder.call(f'.u.upd[`trade;(0Np;`{symbol};1.5;100i;0b;" ";"N")]')
             rows = subscriber.next_async()[2]
             self.assertEqual(["A"], list(rows["sym"]))
+
+    def test_a_feeds_name_stays_its_users_while_neither_it_nor_the_tickerplant_runs(self):
+        rivals_password = "another-7-one"
+        done = self.user("add", "rival", "--publish", "trade", password=rivals_password)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.start("--no-feed")
+        row = '.u.updn[`mine;{};`trade;(0Np;`A;1.5;100i;0b;" ";"N")]'
+
+        def refusals():
+            with self.connect("tickerplant", "rival", rivals_password) as rival:
+                for text in (".u.feed[`mine;`x]", ".u.feed[`mine;`x;`takeover]", row.format(1), row.format(0)):
+                    with self.assertRaises(kdb_ipc.QError) as refused:
+                        rival.call(text)
+                    yield str(refused.exception)
+
+        with self.connect("tickerplant", "feeder") as feeder:
+            self.assertEqual(0, feeder.call(".u.feed[`mine;`x]")["trade"])
+            feeder.call(row.format(0))
+        for restarts in (False, True):
+            if restarts:
+                old = self.running.pid("tickerplant")
+                os.kill(old, signal.SIGKILL)
+                stack.wait_until(lambda: self.running.pid("tickerplant") not in (old, None), what="a new tickerplant")
+            self.assertEqual({"access: rival may not claim feed mine, which feeder owns"}, set(refusals()))
+        with self.connect("tickerplant", "feeder") as feeder:
+            self.assertEqual(1, feeder.call(".u.feed[`mine;`y]")["trade"])
+            feeder.call(row.format(1))
+            self.assertEqual(2, feeder.call(".u.feed[`mine]")["trade"])
 
     def test_http_and_web_sockets_ask_the_same_check(self):
         token = self.user("add", "script", "--query", "trade", "--token")
@@ -225,18 +286,18 @@ class UsersTest(stack.StackTest):
         other = self.connect("rdb", "boss")
         self.addCleanup(connection.close)
         self.addCleanup(other.close)
-        self.assertEqual(0, self.user("passwd", "reader", password="changed").returncode)
+        self.assertEqual(0, self.user("passwd", "reader", password="changed since").returncode)
         stack.wait_until(lambda: self.is_closed(connection), 30, "the end of the connection")
         self.assertEqual(1, other.call("1"), "other users keep theirs")
         with self.assertRaises((kdb_ipc.Closed, OSError)):
             self.connect("rdb", "reader")
-        self.connect("rdb", "reader", "changed").close()
+        self.connect("rdb", "reader", "changed since").close()
         text = self.users.read_text(encoding="utf-8")
         self.replace_users(text.replace("[users.none]", "[users.none]\nqurey = []"))
         log = self.running.data / "logs" / "rdb.log"
         wanted = "users.none.qurey: unknown key, did you mean query?"
         stack.wait_until(lambda: wanted in log.read_text(encoding="utf-8"), 30, wanted)
-        self.connect("rdb", "reader", "changed").close()
+        self.connect("rdb", "reader", "changed since").close()
         self.assertEqual(1, self.user("list").returncode)
         self.replace_users(text)
         self.assertEqual(0, self.user("remove", "boss").returncode)
@@ -303,13 +364,19 @@ class UsersTest(stack.StackTest):
         rows = [json.loads(line) for line in self.user("list", "--json").stdout.splitlines()]
         self.assertEqual(sorted(PASSWORDS), [row["user"] for row in rows])
         for arguments, password, wanted in (
-                (["add", "boss"], "x", "the user boss exists"), (["add", "a b"], "x", "expected a name"),
-                (["add", "stack"], "x", "the stack's own"), (["add", "x"], "", "expected a password"),
+                (["add", "boss"], "not a weak one", "the user boss exists"), (["add", "a b"], "x", "expected a name"),
+                (["add", "stack"], "not a weak one", "the stack's own"), (["add", "x"], "", "expected a password"),
                 (["remove", "nobody"], None, "there is no user nobody"),
-                (["passwd", "nobody"], "x", "there is no user nobody")):
+                (["passwd", "nobody"], "x", "there is no user nobody"),
+                (["add", "new"], "abc", "weak password: expected at least 8 characters, found 3"),
+                (["passwd", "boss"], "abc", "weak password: expected at least 8 characters, found 3"),
+                (["add", "new"], "Password1!", "weak password: it is one of the most common ones"),
+                (["passwd", "boss"], "boss-2026", "weak password: it has little beside the name"),
+                (["add", "new"], "qwertyuiop", "weak password: it repeats, counts or follows the keyboard")):
             done = self.user(*arguments, password=password)
             self.assertEqual(1, done.returncode, arguments)
             self.assertIn(wanted, done.stderr)
+        self.assertNotIn("new ", self.user("list").stdout)
         os.chmod(self.users, 0o644)
         self.assertIn("mode 0644, expected 0600", self.user("list").stderr)
 
@@ -320,7 +387,7 @@ class UsersTest(stack.StackTest):
         (folder / "bin/tickstack").symlink_to(os.path.abspath(stack.PROGRAM))
         commands = re.search(r"## Begin\n\n```sh\n(.*?)```", page, re.S)[1]
         for line in commands.splitlines():
-            ran = subprocess.run(["sh", "-ec", line], cwd=folder, input="alice-1\n", capture_output=True, text=True,
+            ran = subprocess.run(["sh", "-ec", line], cwd=folder, input="a long password\n", capture_output=True, text=True,
                                  env={"PATH": f"{folder}/bin:/usr/bin:/bin"}, check=False, timeout=60)
             self.assertEqual((0, ""), (ran.returncode, ran.stderr), line)
         self.assertEqual(["alice", "boss", "feed1"], [line.split()[0] for line in ran.stdout.splitlines()])
@@ -352,6 +419,120 @@ class UsersTest(stack.StackTest):
         for more in ("insecure = true", f'users = "{self.users}"'):
             running = self.start_stack(f"[security]\n{more}\n{config}", name="open-" + more.split()[0])
             self.assertEqual(0, running.stop())
+
+    def refused(self, process, what):
+        """Returns the number of refused clients from the metrics of a process."""
+        text = self.get(self.basic("prometheus"), "/metrics", process)[1]
+        return int(re.search(rf'^tickstack_connections_refused_total{{reason="{what}"}} (\d+)$', text, re.M)[1])
+
+    def test_clients_without_rights_keep_nobody_out(self):
+        self.start(config='[security]\nusers = "{users}"\n[tickerplant]\nmax_connections = 60\n[[rdb]]\n')
+        opened = []
+        self.addCleanup(lambda: [client.close() for client in opened])
+
+        def check_others(process):
+            for page in ("/healthz", "/readyz"):
+                self.assertEqual(200, self.get("", page, process)[0], page)
+            self.assertEqual((200, "2\n"), self.http(self.basic("boss"), "1+1", process))
+            for user in ("reader", "boss"):
+                self.assertEqual(2, self.ask(process, user, b"1+1"), user)
+
+        # Connections that are kept, after a page without a login and after a refusal.
+        port = self.running.port("rdb")
+        for page in [b"/healthz"] * 280 + [b"/?1"] * 10 + [b"/healthz"] * 20:
+            client = socket.create_connection(("127.0.0.1", port), 30)
+            opened.append(client)
+            client.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % page)
+            self.assertIn(client.recv(12), (b"HTTP/1.1 200", b"HTTP/1.1 401"))
+        check_others("rdb")
+        # WebSockets.
+        statuses = []
+        for _ in range(300):
+            client = WebSocket(port, [f"Authorization: {self.basic('none')}"])
+            opened.append(client.socket)
+            statuses.append(client.status)
+        self.assertEqual({101, 503}, set(statuses))
+        self.assertLessEqual(statuses.count(101), 64)
+        check_others("rdb")
+        # Connections of kdb+'s own protocol.
+        accepted = 0
+        for _ in range(120):
+            try:
+                opened.append(self.connect("tickerplant", "none").socket)
+                accepted += 1
+            except kdb_ipc.Closed:
+                pass
+        self.assertEqual(15, accepted)
+        self.assertGreaterEqual(self.refused("tickerplant", "no_place"), 105)
+        for user in ("reader", "desk", "feeder"):  # All of the others' places.
+            for _ in range(20):
+                try:
+                    opened.append(self.connect("tickerplant", user).socket)
+                except kdb_ipc.Closed:
+                    pass
+        self.assertEqual(2, self.ask("tickerplant", "boss", b"1+1"))
+        killed = self.running.pid("rdb")
+        os.kill(killed, signal.SIGKILL)
+        stack.wait_until(lambda: self.running.pid("rdb") != killed, 60, "another rdb")
+        stack.wait_until(lambda: self.get("", "/readyz")[0] == 200, 60, "the rdb, which has a place at the tickerplant")
+        self.assertEqual(0, self.running.stop(), self.running.log_text())
+
+    def test_a_user_without_rights_holds_no_memory(self):
+        self.start(config='[security]\nusers = "{users}"\n[tickerplant]\n[[rdb]]\n')
+        for process in ("tickerplant", "rdb"):
+            before = stack.rss_bytes(self.running.pid(process))
+            held = []
+            for kind in (kdb_ipc.ASYNC, kdb_ipc.SYNC):
+                for _ in range(8):
+                    client = self.connect(process, "none").socket
+                    held.append(client)
+                    size = 100_000_000 if process == "tickerplant" else 15_000_000
+                    client.settimeout(1)
+                    try:
+                        client.sendall(bytes([1, kind, 0, 0]) + size.to_bytes(4, "little") + bytes(size - 1000))
+                    except OSError:
+                        pass  # It was closed, or nothing is read any more.
+            self.assertLess(stack.rss_bytes(self.running.pid(process)) - before, 64 << 20)
+            with self.connect(process, "none") as client:
+                with self.assertRaisesRegex(kdb_ipc.QError, "limit: .* of 2000014 bytes, at most 1048576"):
+                    client.call(b"x" * 2_000_000)
+                self.assertEqual(2, client.call(b"1+1"))
+            for client in held:
+                client.close()
+        rows = [b"x" * 2_000_000]
+        with self.connect("tickerplant", "feeder") as client:
+            with self.assertRaisesRegex(kdb_ipc.QError, "^(?!limit)"):
+                client.call([b".u.upd", "trade", rows])
+        self.assertEqual(0, self.running.stop(), self.running.log_text())
+
+    def test_wrong_logins_do_not_refuse_right_ones(self):
+        self.start(config='[security]\nusers = "{users}"\n[tickerplant]\n[[rdb]]\n')
+        port = self.running.port("rdb")
+        ends = threading.Event()
+        tried = []
+
+        def guess(number):
+            attempt = 0
+            while not ends.is_set():
+                attempt += 1
+                user = f"u{number}_{attempt}" if number % 5 == 0 else "none"
+                try:
+                    kdb_ipc.Connection(port, user=user, password=f"wrong{number}.{attempt}", timeout=60).close()
+                except (kdb_ipc.Closed, OSError):
+                    tried.append(user)
+        threads = [threading.Thread(target=guess, args=(number,)) for number in range(30)]
+        for thread in threads:
+            thread.start()
+        try:
+            stack.wait_until(lambda: len(tried) > 5, 60, "wrong logins")
+            for user in ("reader", "boss"):
+                self.assertEqual(2, self.ask("rdb", user, b"1+1"), user)
+            self.assertEqual((200, "2\n"), self.http(self.basic("prometheus"), "1+1"))
+        finally:
+            ends.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(0, self.running.stop(), self.running.log_text())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/tickerplant.h"
+#include "tplog/log_piece.h"
 
 namespace tickstack::simulate {
 
@@ -18,8 +19,8 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 constexpr uint16_t kPort = 5020;
 
-tickerplant::TickerplantOptions PlantOptionsOf(const ChainedOptions& options, std::string boot) {
-  tickerplant::TickerplantOptions plant = PlantOptions(options.stack, std::move(boot));
+tickerplant::TickerplantOptions PlantOptionsOf(const ChainedOptions& options, const Host& machine) {
+  tickerplant::TickerplantOptions plant = PlantOptions(options.stack, machine);
   plant.schemas = options.schemas;
   plant.at_once.clear();
   plant.follows_upstream = true;
@@ -30,12 +31,14 @@ tickerplant::TickerplantOptions PlantOptionsOf(const ChainedOptions& options, st
 
 ChainedOptions DrawChainedOptions(Random& random, const StackOptions& cluster) {
   ChainedOptions options{.stack = cluster, .schemas = AllSchemas(), .upstream = {}};
+  options.stack.users = nullptr;
   DrawTickerplantOptions(random, options.stack);
   options.stack.tickerplant = {"127.0.0.1", kPort, ""};
   options.upstream.address = cluster.tickerplant;
   options.upstream.poll_ns = OneOf<int64_t>(random, {10 * kMs, 50 * kMs, 100 * kMs});
   options.upstream.piece_bytes = OneOf<int64_t>(random, {500, 8000, int64_t{1} << 20});
-  if (random.OneIn(3)) options.schemas = {OneOf(random, SourceSchemas())};
+  options.upstream.all_tables = !random.OneIn(3);
+  if (!options.upstream.all_tables) options.schemas = {OneOf(random, SourceSchemas())};
   if (random.OneIn(3)) {
     options.upstream.symbols =
         OneOf<std::vector<std::string>>(random, {{"A"}, {"IBM", "LAST"}, {"MSFT", "A", "none"}});
@@ -43,9 +46,10 @@ ChainedOptions DrawChainedOptions(Random& random, const StackOptions& cluster) {
   return options;
 }
 
-TableTexts ChainedOptions::Filter(const TableTexts& tables) const {
+TableTexts ChainedOptions::Filter(const TableTexts& tables,
+                                  const std::vector<Schema>& copied) const {
   TableTexts kept;
-  for (const Schema& schema : schemas) {
+  for (const Schema& schema : copied) {
     const auto rows = tables.find(schema.table);
     if (rows == tables.end()) continue;
     const auto sym = static_cast<size_t>(schema.Find("sym"));
@@ -62,7 +66,7 @@ TableTexts ChainedOptions::Filter(const TableTexts& tables) const {
 ChainedProgram::ChainedProgram(Process& process, const ChainedOptions& options)
     : process_(process),
       options_(options),
-      plant_(PlantOptionsOf(options, process.machine()->Boot())),
+      plant_(PlantOptionsOf(options, *process.machine())),
       ask_again_(process.loop()) {}
 
 ChainedProgram::~ChainedProgram() { client_ = nullptr; }
@@ -73,8 +77,10 @@ absl::Status ChainedProgram::Start() {
   TS_ASSIGN_OR_RETURN(newest_,
                       tickerplant::Tickerplant::FindNewestDay(plant_, day, &process_.clock()));
   if (newest_ && !newest_->ended) return Copy(newest_->date);
-  client_ = std::make_unique<wire::Client>(process_.loop(), options_.upstream.address,
-                                           wire::ClientOptions(), this);
+  wire::ClientOptions client;
+  client.user = process_.name();
+  client_ =
+      std::make_unique<wire::Client>(process_.loop(), options_.upstream.address, client, this);
   return absl::OkStatus();
 }
 
@@ -86,7 +92,7 @@ void ChainedProgram::OnConnected(wire::Connection&) {
 void ChainedProgram::AskDay() {
   wire::Connection* const connection = client_ == nullptr ? nullptr : client_->connection();
   if (connection == nullptr) return;
-  connection->Call(tickerplant::LogsRequest(), [this](const absl::StatusOr<Value>& answer) {
+  connection->Call(tplog::LogDaysRequest(), [this](const absl::StatusOr<Value>& answer) {
     if (!answer.ok()) {
       if (!absl::IsUnavailable(answer.status())) End(answer.status());
       return;

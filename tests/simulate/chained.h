@@ -11,7 +11,7 @@
 #include "tests/simulate/rows.h"
 #include "tests/simulate/stack.h"
 #include "tests/simulate/world.h"
-#include "tickerplant/upstream.h"
+#include "tickerplant/chained/upstream.h"
 #include "wire/client.h"
 
 namespace tickstack::simulate {
@@ -22,7 +22,7 @@ struct ChainedOptions {
   tickerplant::UpstreamOptions upstream;
 
   // Returns the rows that pass its filter.
-  TableTexts Filter(const TableTexts& tables) const;
+  TableTexts Filter(const TableTexts& tables, const std::vector<Schema>& copied) const;
 };
 
 // `cluster`: options of the upstream, whose address has all members.

@@ -15,7 +15,21 @@ constexpr int64_t kAsksReplacedNsMax = 10 * kNsPerSecond;
 }  // namespace
 
 void ChainedCheck::OnPowerCut() {
-  if (options_.stack.fsync != wire::FsyncPolicy::kBatch) OnLostEndedRows();
+  if (options_.stack.fsync != tplog::FsyncPolicy::kBatch) OnLostEndedRows();
+}
+
+void ChainedCheck::OnTablesAdded(std::vector<Schema> before) {
+  tables_before_ = std::move(before);
+  added_at_start_ = chained_.starts() + 1;
+  lacks_tables_ = asks_for_tables_ = false;
+}
+
+// The day's log that it opens with them has all of their rows.
+void ChainedCheck::Watch() {
+  if (added_at_start_ == 0 || has_more_since_ || chained_.starts() < added_at_start_) return;
+  const ChainedProgram* const copies = program();
+  if (copies == nullptr || copies->service() == nullptr) return;
+  has_more_since_ = copies->service()->tickerplant().date();
 }
 
 void ChainedCheck::Look() {
@@ -35,6 +49,10 @@ void ChainedCheck::Look() {
   if (state != "refused") return refuses_since_ns_.reset();
   const int64_t now_ns = chained_.world().MonotonicNs();
   if (!refuses_since_ns_) refuses_since_ns_ = now_ns;
+  if (lacks_tables_ && copies->Said("error").starts_with("the upstream has table")) {
+    asks_for_tables_ = true;
+    return;
+  }
   // A start does not know which leader was followed before, so it may ask one that was replaced.
   if (!was_live_ && now_ns - *refuses_since_ns_ < kAsksReplacedNsMax) return;
   // It may have died before its mark said what it had logged. Then it cannot tell a cut that was
@@ -50,6 +68,7 @@ std::string ChainedCheck::WhatIsMissing(int32_t day, uint64_t messages) const {
   if (copies == nullptr || copies->service() == nullptr) {
     return "the chained tickerplant does not know its day";
   }
+  if (lacks_tables_) return "the chained tickerplant does not copy a table of the cluster";
   const std::string state = copies->Said("state"), found = copies->Said("messages");
   const tickerplant::Tickerplant& plant = copies->service()->tickerplant();
   if (plant.date() != day) return "the chained day is " + FormatDate(plant.date());
@@ -93,7 +112,9 @@ void ChainedCheck::CheckEnd(World& world, const std::map<int32_t, TableTexts>& d
   bool is_begun = false;
   for (const auto& [date, rows] : days) {
     const std::string day = FormatDate(date), path = options_.stack.LogPath(date);
-    const TableTexts expected = options_.Filter(rows);
+    const bool is_before = added_at_start_ > 0 && date < has_more_since_.value_or(date);
+    const TableTexts expected =
+        options_.Filter(rows, is_before ? tables_before_ : options_.schemas);
     const bool may_lack_rows = date != last_day && may_lack_ended_rows_;
     // It begins with the newest day that it finds.
     is_begun |= std::filesystem::exists(path);

@@ -28,11 +28,18 @@ ClusterOptions DrawClusterOptions(Random& random, std::string folder) {
   options.stack = DrawOptions(random, std::move(folder));
   options.stack.socket_bytes =
       OneOf<size_t>(random, {size_t{256} << 10, size_t{256} << 10, size_t{16} << 10});
+  options.has_own_paths = random.OneIn(2);
   options.replication.first_leader = "a";
   options.replication.acknowledge = OneOf<size_t>(random, {0, 1, 1, 2});
   options.replication.lease_ns = OneOf<int64_t>(random, {300 * kMs, 600 * kMs, 1500 * kMs});
   options.replication.standby_timeout_ns = OneOf<int64_t>(random, {150 * kMs, 500 * kMs});
   return options;
+}
+
+StackOptions ClusterOptions::StackOf(size_t number) const {
+  StackOptions own = stack;
+  if (has_own_paths) own.log_folder += fmt::format("_{}", number);
+  return own;
 }
 
 wire::Address AddressOfMember(size_t number) {
@@ -51,6 +58,7 @@ MemberProgram::MemberProgram(Process& process, const ClusterOptions& options, si
                              Store& store)
     : process_(process),
       options_(options),
+      stack_(options.StackOf(number)),
       number_(number),
       store_(store, process, options.replication.lease_ns / 4),
       note_timer_(process.loop()) {}
@@ -58,8 +66,11 @@ MemberProgram::MemberProgram(Process& process, const ClusterOptions& options, si
 absl::Status MemberProgram::Start() {
   tickerplant::ReplicationOptions replication = options_.replication;
   replication.advertise = AddressOfMember(number_).ToString();
-  const tickerplant::TickerplantOptions plant =
-      PlantOptions(options_.stack, process_.machine()->Boot());
+  tickerplant::TickerplantOptions plant = PlantOptions(stack_, *process_.machine());
+  plant.is_member = true;
+  // As the main program does before a member starts.
+  TS_RETURN_IF_ERROR(
+      tickerplant::Tickerplant::LogToOpen(plant, DayOf(stack_), &process_.clock()).status());
   TS_ASSIGN_OR_RETURN(member_, tickerplant::ClusterMember::Start(
                                    process_.loop(), process_.name(), std::move(replication),
                                    {plant.log_directory, plant.log_name, plant.log, {}}, &store_,
@@ -83,18 +94,19 @@ void MemberProgram::End(const absl::Status& why) {
 absl::StatusOr<std::unique_ptr<wire::Server>> MemberProgram::Listen(wire::ServerHandler* handler) {
   wire::ServerOptions server;
   server.http = false;  // It has a thread and sockets of its own.
-  server.connection.max_queue_bytes = options_.stack.queue_bytes_max;
+  server.connection.max_queue_bytes = stack_.queue_bytes_max;
+  server.authenticator = stack_.users;
   return wire::Server::Listen(process_.loop(), AddressOfMember(number_), server, handler);
 }
 
 absl::Status MemberProgram::Lead() {
   server_ = nullptr;
-  TS_ASSIGN_OR_RETURN(
-      std::unique_ptr<tickerplant::Tickerplant> tickerplant,
-      tickerplant::Tickerplant::Open(PlantOptions(options_.stack, process_.machine()->Boot()),
-                                     DayOf(options_.stack), &process_.clock(), member_->TakeLog()));
-  const tickerplant::BatchClock batches(options_.stack.batch_ns, std::nullopt,
-                                        process_.clock().NowNs());
+  tickerplant::TickerplantOptions plant = PlantOptions(stack_, *process_.machine());
+  plant.is_member = true;
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
+                      tickerplant::Tickerplant::Open(std::move(plant), DayOf(stack_),
+                                                     &process_.clock(), member_->TakeLog()));
+  const tickerplant::BatchClock batches(stack_.batch_ns, std::nullopt, process_.clock().NowNs());
   leader_ = std::make_unique<tickerplant::TickerplantService>(
       process_.loop(), std::move(tickerplant), batches,
       [this](const absl::Status& why) { End(why); });

@@ -10,15 +10,19 @@
 #include "tests/simulate/election_store.h"
 #include "tests/simulate/stack.h"
 #include "tests/simulate/world.h"
-#include "tickerplant/cluster_member.h"
+#include "tickerplant/cluster/cluster_member.h"
 #include "tickerplant/tickerplant_service.h"
 #include "wire/server.h"
 
 namespace tickstack::simulate {
 
 struct ClusterOptions {
-  StackOptions stack;  // The same for every member; `folder` is on its machine.
+  StackOptions stack;          // Those of every member; `folder` is on its machine.
+  bool has_own_paths = false;  // Each member has its logs in a folder of another name.
   tickerplant::ReplicationOptions replication;
+
+  // Returns the options of one member.
+  StackOptions StackOf(size_t number) const;
 };
 
 ClusterOptions DrawClusterOptions(Random& random, std::string folder);
@@ -46,6 +50,7 @@ class MemberProgram final : public Program {
 
   Process& process_;
   const ClusterOptions& options_;
+  const StackOptions stack_;
   const size_t number_;
   Store::Client store_;
   std::unique_ptr<tickerplant::ClusterMember> member_;

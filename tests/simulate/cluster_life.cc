@@ -12,14 +12,17 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "tests/simulate/bridge.h"
+#include "tests/simulate/bridge_check.h"
 #include "tests/simulate/chained_check.h"
 #include "tests/simulate/cluster.h"
 #include "tests/simulate/cluster_trouble.h"
 #include "tests/simulate/oracle.h"
+#include "tests/simulate/topics.h"
+#include "tests/simulate/users.h"
 #include "tickerplant/day_clock.h"
-#include "tickerplant/leadership.h"
-#include "wire/tplog_blocks.h"
-#include "wire/tplog_format.h"
+#include "tplog/tplog_blocks.h"
+#include "tplog/tplog_format.h"
 
 namespace tickstack::simulate {
 namespace {
@@ -35,6 +38,8 @@ constexpr int64_t kConvergeNsMax = 60 * kSecond;
 constexpr int64_t kSettleNs = 2 * kSecond;
 constexpr int64_t kAnswerNsMax = 5 * kSecond;
 constexpr int64_t kLookNs = 100 * kMs;
+// News may come this long after the cluster has got their table.
+constexpr int64_t kNewsAfterNs = kSecond / 2;
 constexpr int64_t kSkewNsMax = 40 * kMs;  // How far a member's clock is off.
 
 std::string ContentOf(const std::string& path) {
@@ -58,11 +63,11 @@ std::string Describe(const Log& log) {
 }
 
 std::optional<uint64_t> DigestOf(const std::string& log_path, size_t bytes) {
-  const absl::StatusOr<std::unique_ptr<wire::TplogBlocks>> blocks =
-      wire::TplogBlocks::Open(log_path);
+  const absl::StatusOr<std::unique_ptr<tplog::TplogBlocks>> blocks =
+      tplog::TplogBlocks::Open(log_path);
   if (!blocks.ok()) return std::nullopt;
   while (true) {
-    const absl::StatusOr<std::optional<wire::IndexBlock>> block = (*blocks)->Next();
+    const absl::StatusOr<std::optional<tplog::IndexBlock>> block = (*blocks)->Next();
     if (!block.ok()) return std::nullopt;
     if (*block) continue;
     if ((*blocks)->log_offset() != bytes) return std::nullopt;
@@ -80,7 +85,10 @@ class ClusterLife {
         options_(DrawClusterOptions(random_, root + "/data")) {
     options_.stack.tickerplant = AddressOfCluster(kMembers);
     options_.stack.reads_log_file = false;
+    if (random_.OneIn(2)) options_.stack.users = MakeUsers();
     chained_options_ = DrawChainedOptions(random_, options_.stack);
+    bridge_options_ = DrawBridgeOptions(random_);
+    topics_.emplace(world_, bridge_options_.partitions);
     Plan();
   }
   ~ClusterLife() { world_.End(); }
@@ -107,6 +115,18 @@ class ClusterLife {
   void Plan();
   void StartProcesses();
   void StartChain();
+  void StartBridge();
+  void PlanNews();
+  void AddNews();
+  void AddTablesOfChained();
+  std::vector<Process*> Feeds() const {
+    std::vector<Process*> feeds = {feed_a_, feed_b_};
+    if (feed_news_ != nullptr) feeds.push_back(feed_news_);
+    return feeds;
+  }
+  StackOptions StackOf(const Member& member) const {
+    return options_.StackOf(static_cast<size_t>(&member - members_.data()));
+  }
   void OnPowerCut(const Host& machine);
   Member* Leader();
   bool MayLose(const Process& process);
@@ -129,18 +149,26 @@ class ClusterLife {
   Store store_;
   ClusterOptions options_;
   ChainedOptions chained_options_;
+  BridgeOptions bridge_options_;
+  std::optional<Topics> topics_;
   std::vector<int64_t> rolls_ns_;  // Wall-clock times.
   int32_t last_day_ = 0;
   int64_t last_rows_ns_ = 0;
   FeedPlan plan_a_, plan_b_, plan_teller_;
+  FeedPlan plan_news_;           // Empty: the cluster gets no table.
+  int64_t news_added_ns_ = 0;    // Wall-clock time.
+  int64_t tables_added_ns_ = 0;  // When the chained tickerplant gets tables; 0: it does not.
   Told told_;
+  std::string stolen_;  // What the stranger got of the names of feeds.
   std::optional<Oracle> oracle_;
   std::optional<ClusterTroubles> troubles_;
   std::vector<Member> members_;
-  Process *feed_a_ = nullptr, *feed_b_ = nullptr;
+  Process *feed_a_ = nullptr, *feed_b_ = nullptr, *feed_news_ = nullptr;
   std::vector<Process*> recorders_;
   Process *chained_ = nullptr, *chained_recorder_ = nullptr;
   std::optional<ChainedCheck> chained_check_;
+  Process* bridge_ = nullptr;
+  std::optional<BridgeCheck> bridge_check_;
   std::map<const Process*, int64_t> receipts_;  // Rows that a feed knows to be logged.
   tickerplant::MemberNames in_sync_;            // In the store, when it was last looked at.
   uint64_t revision_ = 0;
@@ -168,18 +196,47 @@ void ClusterLife::Plan() {
     }
     for (auto& [table, rows] : *plan) rows.push_back({last_rows_ns_, "LAST", 1, 1});
   }
-  oracle_.emplace(options_.stack,
-                  std::vector<Oracle::Feed>{{"feed_a", &plan_a_}, {"feed_b", &plan_b_}},
-                  plan_teller_, told_);
+  PlanNews();
+  std::vector<Oracle::Feed> feeds = {{"feed_a", &plan_a_}, {"feed_b", &plan_b_}};
+  if (!plan_news_.empty()) feeds.push_back({"feed_news", &plan_news_});
+  oracle_.emplace(options_.stack, std::move(feeds), plan_teller_, told_);
+}
+
+// In half of the lives, an operator adds a table on the last day, and starts the cluster again.
+// Later, one may add tables to those that the chained tickerplant copies.
+void ClusterLife::PlanNews() {
+  const int64_t roll_ns = rolls_ns_.back();
+  const auto draw_ns = [&] {
+    return roll_ns + random_.Between(-kBeforeRoll + 2 * kSecond, kAfterRoll - 2 * kSecond);
+  };
+  if (!chained_options_.upstream.all_tables && random_.OneIn(2)) tables_added_ns_ = draw_ns();
+  if (random_.OneIn(2)) return;
+  news_added_ns_ = draw_ns();
+  std::vector<PlannedRow>& news = plan_news_["news"];
+  const FeedPlan rows = PlanRows(random_, random_.Between(10, 200), news_added_ns_ + kNewsAfterNs,
+                                 roll_ns + kAfterRoll - kSecond,
+                                 std::max(roll_ns, news_added_ns_ + kNewsAfterNs), {});
+  for (const auto& [table, of_table] : rows) {
+    news.insert(news.end(), of_table.begin(), of_table.end());
+  }
+  std::ranges::stable_sort(news, {}, &PlannedRow::due_ns);
+  news.push_back({last_rows_ns_, "LAST", 1, 1});
 }
 
 void ClusterLife::StartProcesses() {
   world_.wires().set_unread_bytes_max(options_.stack.socket_bytes);
   const int64_t sync_ns_max = random_.OneIn(2) ? OneOf<int64_t>(random_, {kMs, 30 * kMs}) : 0;
+  // One of three clocks may be wrong by days: not that of the member that begins the cluster, which
+  // nothing contradicts, and not where a power cut takes blocks, whose age is by that clock.
+  size_t wrong = 0;
+  const bool may_be_wrong =
+      options_.replication.acknowledge > 0 && options_.stack.fsync == tplog::FsyncPolicy::kBatch;
+  if (may_be_wrong && random_.OneIn(2)) wrong = random_.OneIn(2) ? 1 : 2;
   for (size_t number = 0; number < kMembers; ++number) {
     const std::string name(1, static_cast<char>('a' + number));
     Host& machine = world_.AddMachine("machine_" + name);
-    machine.clock.set_ahead_ns(random_.Between(-kSkewNsMax, kSkewNsMax));
+    const int64_t days_ahead = number == wrong && wrong > 0 ? random_.Between(1, 3) : 0;
+    machine.clock.set_ahead_ns(days_ahead * kNsPerDay + random_.Between(-kSkewNsMax, kSkewNsMax));
     machine.disk.set_sync_ns_max(sync_ns_max);
     members_.push_back({.process = &world_.Add(name, &machine, [this, number](Process& process) {
       return StartMember(process, options_, number, store_);
@@ -191,24 +248,41 @@ void ClusterLife::StartProcesses() {
   feed_b_ = &world_.Add("feed_b", nullptr, [this](Process& process) {
     return StartFeed(process, options_.stack, "feed_b", plan_b_);
   });
+  if (!plan_news_.empty()) {
+    feed_news_ = &world_.Add("feed_news", nullptr,
+                             [this](Process& process) -> absl::StatusOr<std::unique_ptr<Program>> {
+                               if (!options_.stack.has_news)
+                                 return absl::UnavailableError("its table is added later");
+                               return StartFeed(process, options_.stack, "feed_news", plan_news_);
+                             });
+  }
   Process& teller = world_.Add("teller", nullptr, [this](Process& process) {
     return StartTeller(process, options_.stack, plan_teller_, told_);
   });
+  if (options_.stack.users != nullptr) {
+    world_.Add("stranger", nullptr, [this](Process& process) {
+      return StartStranger(process, options_.stack, {"feed_a", "feed_b"}, stolen_);
+    });
+  }
   for (const bool ahead : {false, true}) {
     recorders_.push_back(&world_.Add(
         ahead ? "eager recorder" : "recorder", nullptr,
         [this, ahead](Process& process) { return StartRecorder(process, options_.stack, ahead); }));
   }
   StartChain();
+  StartBridge();
   world_.OnPowerCut([this](Host& machine) { OnPowerCut(machine); });
   ClusterTroubles::Processes processes;
   for (const Member& member : members_) processes.members.push_back(member.process);
   processes.clients = {feed_a_, feed_b_, &teller};
   processes.clients.insert(processes.clients.end(), recorders_.begin(), recorders_.end());
   processes.clients.insert(processes.clients.end(), {chained_, chained_recorder_});
+  processes.clients.push_back(bridge_);
   processes.chained = chained_;
+  processes.bridge = bridge_;
   troubles_.emplace(
-      world_, store_, std::move(processes), options_.stack.fsync == wire::FsyncPolicy::kBatch,
+      world_, store_, *topics_, std::move(processes),
+      options_.stack.fsync == tplog::FsyncPolicy::kBatch,
       [this] {
         const Member* const leader = Leader();
         return leader == nullptr ? nullptr : leader->process;
@@ -229,11 +303,31 @@ void ClusterLife::StartChain() {
   chained_check_.emplace(chained_options_, *chained_, *chained_recorder_, *oracle_);
 }
 
+void ClusterLife::StartBridge() {
+  bridge_ = &world_.Add("bridge", nullptr, [this](Process& process) {
+    return simulate::StartBridge(process, options_.stack, bridge_options_, *topics_);
+  });
+  bridge_check_.emplace(bridge_options_, *topics_, *bridge_, *oracle_);
+}
+
+void ClusterLife::AddNews() {
+  options_.stack.has_news = true;
+  chained_check_->OnUpstreamHasMore();
+  for (const Member& member : members_) world_.Kill(*member.process);
+}
+
+void ClusterLife::AddTablesOfChained() {
+  const std::vector<Schema>& all = options_.stack.has_news ? SchemasWithNews() : AllSchemas();
+  chained_check_->OnTablesAdded(std::exchange(chained_options_.schemas, all));
+  world_.Kill(*chained_);
+}
+
 void ClusterLife::OnPowerCut(const Host& machine) {
   if (chained_->machine() == &machine) return chained_check_->OnPowerCut();
-  const bool keeps_rows = options_.stack.fsync == wire::FsyncPolicy::kBatch;
+  const bool keeps_rows = options_.stack.fsync == tplog::FsyncPolicy::kBatch;
   if (keeps_rows && !machine.has_lost_disk) return;
   chained_check_->OnLostEndedRows();
+  bridge_check_->OnLostEndedRows();
   for (Member& member : members_) {
     if (member.process->machine() != &machine) continue;
     member.may_lack_rows = member.has_lost_ended_rows = true;
@@ -253,7 +347,7 @@ ClusterLife::Member* ClusterLife::Leader() {
 
 bool ClusterLife::HasMarker(const Member& member) {
   world_.Enter(*member.process->machine());
-  return std::filesystem::exists(options_.stack.LogFolder() + "/sym.may-lack-rows");
+  return std::filesystem::exists(StackOf(member).LogFolder() + "/sym.may-lack-rows");
 }
 
 Logs ClusterLife::LogsOf(const Member& member) {
@@ -261,7 +355,7 @@ Logs ClusterLife::LogsOf(const Member& member) {
   Logs logs;
   std::error_code absent;
   for (const auto& entry :
-       std::filesystem::directory_iterator(options_.stack.LogFolder(), absent)) {
+       std::filesystem::directory_iterator(StackOf(member).LogFolder(), absent)) {
     const std::string path = entry.path(), name = entry.path().filename();
     if (const std::optional<int32_t> date = ParseDate(std::string_view(name).substr(3))) {
       std::string bytes = ContentOf(path);
@@ -302,7 +396,7 @@ std::vector<const Recorder*> ClusterLife::Recorders() {
 // ---- at any time
 
 void ClusterLife::NoteReceipts() {
-  for (Process* const process : {feed_a_, feed_b_}) {
+  for (Process* const process : Feeds()) {
     const auto* const program = static_cast<FeedProgram*>(process->program());
     if (program == nullptr) continue;
     const NameMap<int64_t>& logged = program->service->feed().rows_logged();
@@ -317,6 +411,7 @@ void ClusterLife::NoteReceipts() {
 void ClusterLife::Watch() {
   NoteReceipts();
   for (Member& member : members_) WatchMember(member);
+  chained_check_->Watch();
   if (std::exchange(revision_, store_.record().revision) != store_.record().revision) {
     const tickerplant::Leadership entry = Entry();
     const Member* const leader = Leader();
@@ -356,11 +451,14 @@ void ClusterLife::OnServes(Member& member) {
 
 void ClusterLife::Look() {
   next_look_ns_ = world_.MonotonicNs() + kLookNs;
+  if (!stolen_.empty()) oracle_->Fail("another user got " + stolen_);
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
     if (recorder->is_incomplete()) oracle_->Fail("a subscriber misses rows");
   }
   chained_check_->Look();
+  if (chained_check_->asks_for_tables()) AddTablesOfChained();
+  bridge_check_->Look();
   const tickerplant::Leadership entry = Entry();
   for (Member& member : members_) {
     const bool has_all = ProgramOf(member) != nullptr &&
@@ -403,9 +501,8 @@ std::string ClusterLife::WhatIsMissing() {
   if (Entry().in_sync.size() != kMembers) return "a member is not in sync";
   const tickerplant::TickerplantService& service = *ProgramOf(*leader)->leader();
   const tickerplant::Tickerplant& plant = service.tickerplant();
-  for (const Process* const process : {feed_a_, feed_b_}) {
-    const feed::Feed& feed =
-        static_cast<FeedProgram*>(const_cast<Process*>(process)->program())->service->feed();
+  for (Process* const process : Feeds()) {
+    const feed::Feed& feed = static_cast<FeedProgram*>(process->program())->service->feed();
     if (feed.state() != feed::FeedState::kDone) {
       return fmt::format("{} is {}: {}", process->name(), feed::NameOf(feed.state()),
                          feed.error().ToString());
@@ -420,7 +517,9 @@ std::string ClusterLife::WhatIsMissing() {
     if (!recorder->is_live()) return "a subscriber is not live";
     if (recorder->log().path != plant.log().path()) return "a subscriber does not know its log";
   }
-  return chained_check_->WhatIsMissing(last_day_, plant.logged_seq());
+  std::string missing = chained_check_->WhatIsMissing(last_day_, plant.logged_seq());
+  if (!missing.empty()) return missing;
+  return bridge_check_->WhatIsMissing(last_day_, plant.log().totals().rows);
 }
 
 void ClusterLife::CheckEnd() {
@@ -441,7 +540,7 @@ void ClusterLife::CheckEnd() {
                            own->second.digest == expected.digest && expected.digest;
       if (is_same && !days.contains(date)) {
         world_.Enter(*member.process->machine());
-        const absl::StatusOr<TableTexts> texts = TextsOfLog(options_.stack.LogPath(date));
+        const absl::StatusOr<TableTexts> texts = TextsOfLog(StackOf(member).LogPath(date));
         if (!texts.ok()) return oracle_->Fail(std::string(Message(texts.status())));
         days[date] = *texts;
       }
@@ -462,6 +561,7 @@ void ClusterLife::CheckEnd() {
     }
   }
   chained_check_->CheckEnd(world_, days, last_day_);
+  bridge_check_->CheckEnd(days, last_day_);
 }
 
 LifeReport ClusterLife::Report() {
@@ -490,6 +590,13 @@ LifeReport ClusterLife::Run() {
     world_.AdvanceTo(world_.MonotonicNs() + until(roll_ns - kBeforeRoll));
     const int64_t to_monotonic_ns = world_.MonotonicNs() - world_.NowNs();
     troubles_->Plan(roll_ns + to_monotonic_ns, roll_ns + kAfterRoll + to_monotonic_ns);
+    if (roll_ns == rolls_ns_.back()) {
+      const auto at = [&](int64_t wall_ns, auto act) {
+        if (wall_ns > 0) world_.At(wall_ns + to_monotonic_ns, [this, act] { (this->*act)(); });
+      };
+      at(news_added_ns_, &ClusterLife::AddNews);
+      at(tables_added_ns_, &ClusterLife::AddTablesOfChained);
+    }
     world_.RunUntil(has_failed, until(roll_ns + kAfterRoll));
   }
   troubles_->CallOff();

@@ -13,12 +13,13 @@ constexpr int64_t kSecond = kNsPerSecond;
 
 }  // namespace
 
-ClusterTroubles::ClusterTroubles(World& world, Store& store, Processes processes, bool keeps_rows,
-                                 std::function<Process*()> leader,
+ClusterTroubles::ClusterTroubles(World& world, Store& store, Topics& topics, Processes processes,
+                                 bool keeps_rows, std::function<Process*()> leader,
                                  std::function<bool(Process&)> may_lose)
     : world_(world),
       random_(world.random()),
       store_(store),
+      topics_(topics),
       processes_(std::move(processes)),
       keeps_rows_(keeps_rows),
       leader_(std::move(leader)),
@@ -33,7 +34,8 @@ ClusterTroubles::ClusterTroubles(World& world, Store& store, Processes processes
             .resets = random_.OneIn(3),
             .holds = random_.OneIn(3),
             .clients = random_.OneIn(2),
-            .chained = random_.OneIn(2)};
+            .chained = random_.OneIn(2),
+            .bridge = random_.OneIn(2)};
   const auto add = [this](bool has, std::vector<Trouble> troubles) {
     if (has) possible_.insert(possible_.end(), troubles.begin(), troubles.end());
   };
@@ -48,6 +50,7 @@ ClusterTroubles::ClusterTroubles(World& world, Store& store, Processes processes
   add(kinds_.holds, {Trouble::kHold});
   add(kinds_.clients, {Trouble::kClient});
   add(kinds_.chained, {Trouble::kChained, Trouble::kChained, Trouble::kChained});
+  add(kinds_.bridge, {Trouble::kBridge, Trouble::kBridge});
 }
 
 // ---- when
@@ -83,6 +86,7 @@ void ClusterTroubles::CallOff() {
   is_over_ = true;
   ambushes_.clear();
   store_.CallOffTrouble();
+  topics_.CallOffTrouble();
   world_.CallOffTrouble();
 }
 
@@ -137,6 +141,8 @@ void ClusterTroubles::Begin(Trouble trouble, Process& member) {
       return TroubleClient();
     case Trouble::kChained:
       return TroubleChained();
+    case Trouble::kBridge:
+      return TroubleBridge();
     case Trouble::kAmbush: {
       const Moment moment = OneOf<Moment>(
           random_,
@@ -245,6 +251,42 @@ void ClusterTroubles::TroubleClient() {
   }
 }
 
+// Down for a while, often over the end of the day.
+void ClusterTroubles::KeepDown(Process& process, int64_t length_ns) {
+  ++deaths_;
+  if (roll_ns_ > world_.MonotonicNs() && random_.OneIn(2)) {
+    return world_.KeepDown(process, roll_ns_ - world_.MonotonicNs() + length_ns);
+  }
+  return world_.KeepDown(process, length_ns);
+}
+
+void ClusterTroubles::TroubleBridge() {
+  Process& bridge = *processes_.bridge;
+  const int64_t length_ns = DrawLength(), until_ns = world_.MonotonicNs() + length_ns;
+  switch (random_.Below(8)) {
+    case 0:
+      ++deaths_;
+      return world_.Kill(bridge);
+    case 1:
+      return world_.Stall(bridge, length_ns);
+    case 2:
+      return KeepDown(bridge, length_ns);
+    case 3:
+      return CutBothWays(bridge, *OneOf(random_, processes_.members), until_ns);
+    case 4:
+      return world_.connections().ResetAllOf(bridge);
+    case 5:
+      return topics_.Stop(until_ns);
+    case 6:
+      topics_.set_delay_ns_max(OneOf<int64_t>(random_, {50 * kMs, kSecond}));
+      return At(length_ns, [this] { topics_.set_delay_ns_max(5 * kMs); });
+    default:
+      topics_.set_fails_one_in(OneOf<uint64_t>(random_, {0, 2, 8}),
+                               OneOf<uint64_t>(random_, {2, 8}));
+      return At(length_ns, [this] { topics_.set_fails_one_in(0, 0); });
+  }
+}
+
 void ClusterTroubles::TroubleChained() {
   Process& chained = *processes_.chained;
   const int64_t length_ns = DrawLength(), until_ns = world_.MonotonicNs() + length_ns;
@@ -268,12 +310,8 @@ void ClusterTroubles::TroubleChained() {
       return FillDisk(*chained.machine());
     case 5:
       return world_.Stall(chained, length_ns);
-    case 6:  // Down for a while, often over the end of the day.
-      ++deaths_;
-      if (roll_ns_ > world_.MonotonicNs() && random_.OneIn(2)) {
-        return world_.KeepDown(chained, roll_ns_ - world_.MonotonicNs() + length_ns);
-      }
-      return world_.KeepDown(chained, length_ns);
+    case 6:
+      return KeepDown(chained, length_ns);
     case 7:
       return CutBothWays(chained, member, until_ns);
     case 8:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/simulate/cluster.h"
+#include "tests/simulate/topics.h"
 #include "tests/simulate/world.h"
 
 namespace tickstack::simulate {
@@ -18,7 +19,7 @@ class ClusterTroubles {
   // The kinds of trouble. A life has some of them.
   struct Kinds {
     bool deaths, power_cuts, disk_losses, full_disks, stalls, partitions, store, resets, holds,
-        clients, chained;
+        clients, chained, bridge;
   };
   // Moments at which trouble may lie in wait for the member that they are about.
   enum class Moment : uint8_t {
@@ -30,14 +31,15 @@ class ClusterTroubles {
   };
   struct Processes {
     std::vector<Process*> members;
-    std::vector<Process*> clients;  // The chained tickerplant among them.
+    std::vector<Process*> clients;  // The chained tickerplant and the bridge among them.
     Process* chained = nullptr;
+    Process* bridge = nullptr;
   };
 
   // `leader` returns the member that leads, or nullptr. `may_lose` returns whether a member may
   // lose rows with its disk or in a power cut: others have them. `keeps_rows`: a power cut takes
   // no rows. Everything must outlive this.
-  ClusterTroubles(World& world, Store& store, Processes processes, bool keeps_rows,
+  ClusterTroubles(World& world, Store& store, Topics& topics, Processes processes, bool keeps_rows,
                   std::function<Process*()> leader, std::function<bool(Process&)> may_lose);
 
   const Kinds& kinds() const { return kinds_; }
@@ -66,6 +68,7 @@ class ClusterTroubles {
     kHold,
     kClient,
     kChained,
+    kBridge,
     kAmbush,
   };
   struct Ambush {
@@ -85,10 +88,13 @@ class ClusterTroubles {
   void TroubleStore(Process& member);
   void TroubleClient();
   void TroubleChained();
+  void TroubleBridge();
+  void KeepDown(Process& process, int64_t length_ns);
 
   World& world_;
   Random& random_;
   Store& store_;
+  Topics& topics_;
   const Processes processes_;
   const bool keeps_rows_;
   const std::function<Process*()> leader_;

@@ -13,8 +13,8 @@
 #include "disk/partition_name.h"
 #include "tests/simulate/rows.h"
 #include "tests/simulate/system_calls.h"
-#include "wire/tplog_recovery.h"
-#include "wire/tplog_state.h"
+#include "tplog/tplog_recovery.h"
+#include "tplog/tplog_state.h"
 
 namespace tickstack::simulate {
 namespace {
@@ -34,20 +34,21 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 // What a log, its index and its state say.
 struct LogContent {
   TableTexts rows;
-  NameMap<wire::TableRows> feed_rows;
+  NameMap<tplog::TableRows> feed_rows;
 };
 
-absl::StatusOr<LogContent> ReadAndRecover(const std::string& path, const std::string& boot) {
+absl::StatusOr<LogContent> ReadAndRecover(const std::string& path, const tplog::TplogState& state) {
   LogContent content;
   TS_ASSIGN_OR_RETURN(content.rows, TextsOfLog(path));
-  wire::RecoverOptions options;
-  options.boot = boot;
-  TS_ASSIGN_OR_RETURN(const wire::RecoveredTplog recovered, wire::RecoverTplog(path, options));
+  tplog::RecoverOptions options;
+  options.boot = state.boot;
+  options.mount = state.mount;
+  TS_ASSIGN_OR_RETURN(const tplog::RecoveredTplog recovered, tplog::RecoverTplog(path, options));
   content.feed_rows = recovered.totals.feed_rows;
   return content;
 }
 
-std::string CheckLog(const std::string& log, const std::string& boot, Random& random) {
+std::string CheckLog(const std::string& log, const Host& machine, Random& random) {
   const std::string folder = std::string(kCopies) + "/log";
   const auto copy = [&] {
     std::filesystem::remove_all(folder);
@@ -60,10 +61,12 @@ std::string CheckLog(const std::string& log, const std::string& boot, Random& ra
   };
   const std::string path = folder + "/sym";
   copy();
-  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+  const absl::StatusOr<tplog::TplogState> state = tplog::ReadTplogState(path);
   // After a power cut or a failed sync, what differs counts as lost.
-  if (!state.ok() || state->synced || (state->open && state->boot != boot)) return "";
-  const absl::StatusOr<LogContent> sound = ReadAndRecover(path, state->boot);
+  if (!state.ok() || state->synced || state->MayHaveLostPages(machine.Boot(), machine.Mount())) {
+    return "";
+  }
+  const absl::StatusOr<LogContent> sound = ReadAndRecover(path, *state);
   if (!sound.ok()) return fmt::format("{}: {}", log, Message(sound.status()));
   copy();
   const std::vector<std::string> files = FilesIn(folder);
@@ -72,9 +75,10 @@ std::string CheckLog(const std::string& log, const std::string& boot, Random& ra
   if (const absl::StatusOr<TableTexts> read = TextsOfLog(path); read.ok() && *read != sound->rows) {
     return where + "other rows are read";
   }
-  wire::RecoverOptions options;
+  tplog::RecoverOptions options;
   options.boot = state->boot;
-  const absl::StatusOr<wire::RecoveredTplog> recovered = wire::RecoverTplog(path, options);
+  options.mount = state->mount;
+  const absl::StatusOr<tplog::RecoveredTplog> recovered = tplog::RecoverTplog(path, options);
   if (!recovered.ok()) return "";
   const absl::StatusOr<TableTexts> read = TextsOfLog(path);
   if (read.ok() && *read != sound->rows) return where + "other rows are read after a recovery";
@@ -140,7 +144,7 @@ std::unique_ptr<FlippedBit> FlippedBit::Draw(const std::string& path, Random& ra
   return std::make_unique<FlippedBit>(path, byte, static_cast<unsigned>(random.Below(8)));
 }
 
-std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const std::string& boot,
+std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const Host& machine,
                                         Random& random, int flips) {
   std::vector<std::string> logs;
   std::vector<int32_t> days;
@@ -156,7 +160,7 @@ std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const std::
   std::ranges::sort(days);
   std::string wrong;
   for (int i = 0; i < flips && wrong.empty(); ++i) {
-    if (!logs.empty()) wrong = CheckLog(logs[random.Below(logs.size())], boot, random);
+    if (!logs.empty()) wrong = CheckLog(logs[random.Below(logs.size())], machine, random);
     if (!wrong.empty() || days.empty()) continue;
     wrong = CheckDatabase(options.Database(), days[random.Below(days.size())], random);
   }

@@ -38,9 +38,10 @@ class FlippedBit {
 
 // Flips bits of copies of a life's files, one at a time, and reads the copies: `flips` bits of
 // logs, indexes and states, and as many of the database. The copies are in the current directory,
-// outside of the simulated disk. Logs that were open in a boot other than `boot` are left out: no
-// recovery has settled what a power cut left of them. Returns what was wrong; empty if nothing was.
-std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const std::string& boot,
+// outside of the simulated disk. Logs that were open before the machine lost its page cache are
+// left out: no recovery has settled what a power cut left of them. Returns what was wrong; empty if
+// nothing was.
+std::string FindWrongRowsInDamagedFiles(const StackOptions& options, const Host& machine,
                                         Random& random, int flips);
 
 }  // namespace tickstack::simulate

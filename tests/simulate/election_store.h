@@ -13,7 +13,7 @@
 #include <string>
 
 #include "tests/simulate/world.h"
-#include "tickerplant/election_store.h"
+#include "tickerplant/cluster/election_store.h"
 
 namespace tickstack::simulate {
 

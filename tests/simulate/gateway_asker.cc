@@ -8,6 +8,13 @@
 namespace tickstack::simulate {
 namespace {
 
+wire::ClientOptions AskerOptions(const Process& process) {
+  wire::ClientOptions options;
+  options.user = process.name();
+  options.longest_pause = std::chrono::milliseconds(200);
+  return options;
+}
+
 class Asker final : public Program, public wire::ClientHandler {
  public:
   Asker(Process& process, int port, int64_t pause_ns_max, QuestionSource& source)
@@ -17,11 +24,7 @@ class Asker final : public Program, public wire::ClientHandler {
         source_(source),
         timer_(process.loop()),
         client_(process.loop(), {"127.0.0.1", static_cast<uint16_t>(port), ""},
-                wire::ClientOptions{.connection = {},
-                                    .user = process.name(),
-                                    .password = {},
-                                    .longest_pause = std::chrono::milliseconds(200)},
-                this) {}
+                AskerOptions(process), this) {}
   ~Asker() override {
     if (waiting_) source_.OnLost(*waiting_);
   }

@@ -34,7 +34,7 @@ class GatewayLife {
         world_(seed, root, 0),
         random_(world_.random()),
         options_(DrawGatewayOptions(random_, root + "/data")) {
-    if (random_.OneIn(2)) options_.stack.fsync = wire::FsyncPolicy::kBatch;
+    if (random_.OneIn(2)) options_.stack.fsync = tplog::FsyncPolicy::kBatch;
     Plan();
   }
   ~GatewayLife() { world_.End(); }
@@ -135,7 +135,7 @@ void GatewayLife::StartProcesses() {
     troubles_->OnMoment(Moment::kCaughtUp);
   });
   check_->set_state(&*state_);
-  const bool keeps_rows = options_.stack.fsync == wire::FsyncPolicy::kBatch;
+  const bool keeps_rows = options_.stack.fsync == tplog::FsyncPolicy::kBatch;
   troubles_.emplace(world_, processes_, *state_, keeps_rows);
   world_.OnStart([this](Process& process) { OnStart(process); });
 }

@@ -13,12 +13,14 @@
 #include "base/logging.h"
 #include "disk/partition_writer.h"
 #include "tests/simulate/damage.h"
+#include "tests/simulate/notes.h"
 #include "tests/simulate/oracle.h"
 #include "tests/simulate/stack.h"
 #include "tests/simulate/trouble.h"
+#include "tests/simulate/users.h"
 #include "tests/simulate/world.h"
 #include "tickerplant/day_clock.h"
-#include "wire/tplog_state.h"
+#include "tplog/tplog_state.h"
 
 namespace tickstack::simulate {
 namespace {
@@ -37,6 +39,13 @@ constexpr int64_t kFailedNsMax = kSecond;  // A tickerplant whose log has failed
 constexpr int64_t kSlackNs = 150 * kMs;    // A process may get no turn for this long.
 constexpr int kFlips = 3;                  // Bits of the logs, and of the database.
 
+// Half of the stacks have a users file, and half a table of notes.
+StackOptions WithExtras(Random& random, StackOptions options) {
+  if (random.OneIn(2)) options.users = MakeUsers();
+  options.has_notes = random.OneIn(2);
+  return options;
+}
+
 class Life {
  public:
   Life(uint64_t seed, int days, const std::string& root, bool strict_syncs)
@@ -44,7 +53,7 @@ class Life {
         strict_syncs_(strict_syncs),
         world_(seed, root, 0),
         random_(world_.random()),
-        options_(DrawOptions(random_, root + "/data")),
+        options_(WithExtras(random_, DrawOptions(random_, root + "/data"))),
         reconfigures_(random_.OneIn(3)),
         next_options_(options_),
         plant_options_(options_) {
@@ -57,6 +66,7 @@ class Life {
  private:
   LifeReport Report();
   void Plan();
+  void PlanNotes();
   void StartStack();
   FeedPlan PlanDay(int64_t roll_ns, const std::vector<Silence>& silences);
   std::vector<Silence> DrawSilences(int64_t roll_ns);
@@ -107,8 +117,11 @@ class Life {
   Chances chances_;
   std::map<int64_t, std::vector<int64_t>> silences_ns_;  // Their ends, both, by the end of the day.
   FeedPlan plan_a_, plan_b_, plan_teller_, plan_repeater_;
+  FeedPlan plan_notes_;   // Only rows of the table note.
+  std::string accepted_;  // A note that should have been refused.
   int64_t repeater_rows_ = 0;
   Told told_;
+  std::string stolen_;  // What the stranger got of the names of feeds.
   std::optional<Oracle> oracle_;
   std::vector<int32_t> calm_days_;
   Process* tickerplant_ = nullptr;
@@ -165,10 +178,24 @@ void Life::Plan() {
     }
   }
   plan_repeater_["quote"].clear();
-  oracle_.emplace(options_,
-                  std::vector<Oracle::Feed>{
-                      {"feed_a", &plan_a_}, {"feed_b", &plan_b_}, {"repeater", &plan_repeater_}},
-                  plan_teller_, told_);
+  std::vector<Oracle::Feed> feeds = {
+      {"feed_a", &plan_a_}, {"feed_b", &plan_b_}, {"repeater", &plan_repeater_}};
+  if (options_.has_notes) {
+    PlanNotes();
+    feeds.push_back({std::string(kEarlierVersion), &plan_notes_});
+  }
+  oracle_.emplace(options_, std::move(feeds), plan_teller_, told_);
+}
+
+void Life::PlanNotes() {
+  std::vector<PlannedRow>& notes = plan_notes_[std::string(kNoteTable)];
+  for (const int64_t roll_ns : rolls_ns_) {
+    const FeedPlan plan = PlanRows(random_, random_.Between(1, 30), roll_ns - kBefore + kSecond,
+                                   roll_ns + kAfter - kSecond, roll_ns, {});
+    for (const auto& [table, rows] : plan) notes.insert(notes.end(), rows.begin(), rows.end());
+  }
+  std::ranges::stable_sort(notes, {}, &PlannedRow::due_ns);
+  notes.push_back({last_rows_ns_, "LAST", 1, 1});
 }
 
 // Rows of the whole time, or most of them in one of the two days.
@@ -198,8 +225,16 @@ void Life::StartStack() {
   world_.wires().set_unread_bytes_max(options_.socket_bytes);
   tickerplant_ = &world_.Add("tickerplant", true, [this](Process& process) {
     if (reconfigures_ && random_.OneIn(4)) DrawTickerplantOptions(random_, next_options_);
-    return StartTickerplant(process, next_options_);
+    absl::StatusOr<std::unique_ptr<Program>> program = StartTickerplant(process, next_options_);
+    if (program.ok() && options_.has_notes) {
+      static_cast<TickerplantProgram&>(**program).LogNotes(process, plan_notes_);
+    }
+    return program;
   });
+  if (options_.has_notes) {
+    world_.Add("scribe", false,
+               [this](Process& process) { return StartScribe(process, options_, accepted_); });
+  }
   engine_ = &world_.Add("aggengine", true,
                         [this](Process& process) { return StartAggEngine(process, options_); });
   rdb_ = &world_.Add("rdb", true, [this](Process& process) { return StartRdb(process, options_); });
@@ -215,6 +250,11 @@ void Life::StartStack() {
   world_.Add("repeater", false, [this](Process& process) {
     return StartRepeater(process, options_, plan_repeater_, "repeater", repeater_rows_);
   });
+  if (options_.users != nullptr) {
+    world_.Add("stranger", false, [this](Process& process) {
+      return StartStranger(process, options_, {"feed_a", "feed_b", "repeater"}, stolen_);
+    });
+  }
   recorder_ = &world_.Add("recorder", false, [this](Process& process) {
     return StartRecorder(process, options_, false);
   });
@@ -225,7 +265,7 @@ void Life::StartStack() {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
     plant_options_ = next_options_;
-    was_none_ |= plant_options_.fsync == wire::FsyncPolicy::kNone;
+    was_none_ |= plant_options_.fsync == tplog::FsyncPolicy::kNone;
     log_failed_ns_.reset();
     failed_syncs_ = world_.disk().failed_sync().number;
     refused_calls_ = world_.disk().refused_calls();
@@ -334,7 +374,7 @@ void Life::NoteUnknownFailures() {
     std::string log = entry.path();
     if (!world_.disk().HasDropped(log)) continue;
     if (log.ends_with(".idx")) log.resize(log.size() - 4);
-    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(log);
+    const absl::StatusOr<tplog::TplogState> state = tplog::ReadTplogState(log);
     if (state.ok() && state->synced.has_value()) continue;
     if (CouldNoteFailedSync(log)) oracle_->Fail("a failed sync of the log was not noted");
     unknown_failures_.insert(log);
@@ -366,6 +406,8 @@ void Life::WatchTickerplant() {
 // Called every kLookNs.
 void Life::Look() {
   next_look_ns_ = world_.MonotonicNs() + kLookNs;
+  if (!accepted_.empty()) oracle_->Fail("no file can store it, and it was accepted: " + accepted_);
+  if (!stolen_.empty()) oracle_->Fail("another user got " + stolen_);
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->problem().empty()) oracle_->Fail("a subscriber: " + recorder->problem());
     const bool lacks = recorder->is_incomplete() && !MayLackLog(recorder->log().path);
@@ -403,7 +445,7 @@ void Life::CheckRolled(int32_t date) {
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->ended().contains(date)) oracle_->Fail("a subscriber got no `.u.end`");
   }
-  const absl::StatusOr<wire::TplogState> log = wire::ReadTplogState(options_.LogPath(date));
+  const absl::StatusOr<tplog::TplogState> log = tplog::ReadTplogState(options_.LogPath(date));
   if (log.ok() && log->open) oracle_->Fail("the log of an ended day is not closed");
 }
 
@@ -434,6 +476,13 @@ std::string Life::WhatIsMissing() {
   }
   if (repeater_rows_ < static_cast<int64_t>(plan_repeater_["trade"].size())) {
     return fmt::format("{} rows of the repeater are logged", repeater_rows_);
+  }
+  if (options_.has_notes) {
+    const auto table = static_cast<size_t>(plant.FindTable(kNoteTable));
+    const int64_t logged = plant.LoggedFeedRows(kEarlierVersion)[table];
+    if (logged < static_cast<int64_t>(plan_notes_.begin()->second.size())) {
+      return fmt::format("{} notes are logged", logged);
+    }
   }
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->is_live()) return "a subscriber is not live";
@@ -563,7 +612,7 @@ LifeReport Life::Run() {
                        .begins_ns = begins_ns_});
   }
   if (oracle_->failure().empty() && !oracle_->expects_damage()) {
-    std::string wrong = FindWrongRowsInDamagedFiles(options_, world_.Boot(), random_, kFlips);
+    std::string wrong = FindWrongRowsInDamagedFiles(options_, world_.machine(), random_, kFlips);
     if (!wrong.empty()) oracle_->Fail(std::move(wrong));
   }
   return Report();

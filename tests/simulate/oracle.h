@@ -45,7 +45,7 @@ class Oracle {
   // Records whether a feed is asking how many of its rows are logged.
   void OnState(const std::string& feed, bool asks);
   struct PowerCut {
-    wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+    tplog::FsyncPolicy fsync = tplog::FsyncPolicy::kNone;
     bool was_none = false;        // The policy was `none` earlier.
     int64_t unsynced_ns_max = 0;  // With `interval`: the age of the oldest rows that it may take.
     bool dropped = false;         // It took rows from logs whose sync had failed before.

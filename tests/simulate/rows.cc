@@ -9,9 +9,11 @@
 #include "base/worker_pool.h"
 #include "disk/database.h"
 #include "disk/database_check.h"
+#include "table/encoded.h"
 #include "table/symbols.h"
+#include "tests/simulate/notes.h"
+#include "tplog/tplog_reader.h"
 #include "wire/codec.h"
-#include "wire/tplog_reader.h"
 #include "wire/upd.h"
 
 namespace tickstack::simulate {
@@ -38,6 +40,12 @@ std::string CellText(Type type, const std::byte* element) {
       if (type == Type::kFloat) return fmt::format("{}", LoadLittle<double>(element));
       return fmt::format("{}", LoadLittle<int64_t>(element));
   }
+}
+
+std::string CellText(Type type, const Value& values, size_t row) {
+  if (type == Type::kSymbol) return std::string(values.symbols()[row]);
+  if (type == Type::kList) return TextOfNote(values.items()[row]);
+  return CellText(type, values.elements().data() + row * WidthOf(type));
 }
 
 void AppendCell(std::string& text, std::string_view cell) {
@@ -79,9 +87,27 @@ const std::vector<Schema>& AllSchemas() {
   return all;
 }
 
+const std::vector<Schema>& SchemasWithNews() {
+  static const std::vector<Schema> all = [] {
+    std::vector<Schema> schemas = AllSchemas();
+    schemas.push_back(*ParseSchema("news", "time p, sym s, size j, feed s, n j"));
+    return schemas;
+  }();
+  return all;
+}
+
+const std::vector<Schema>& KnownSchemas() {
+  static const std::vector<Schema> all = [] {
+    std::vector<Schema> schemas = SchemasWithNews();
+    schemas.push_back(*ParseSchema(std::string(kNoteTable), "time p, sym s, text *, feed s, n j"));
+    return schemas;
+  }();
+  return all;
+}
+
 const Schema* FindSchema(std::string_view table) {
-  const auto found = std::ranges::find(AllSchemas(), table, &Schema::table);
-  return found == AllSchemas().end() ? nullptr : &*found;
+  const auto found = std::ranges::find(KnownSchemas(), table, &Schema::table);
+  return found == KnownSchemas().end() ? nullptr : &*found;
 }
 
 FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns, int64_t roll_ns,
@@ -127,8 +153,27 @@ std::string TextOf(std::string_view table, std::string_view feed, size_t n, cons
   if (table == "trade") {
     return fmt::format("{}|{}|{}|{}|{}|{}", row.due_ns, row.sym, row.price, row.size, feed, n);
   }
+  if (table == kNoteTable) {
+    return fmt::format("{}|{}|{}|{}|{}", row.due_ns, row.sym, TextOfNote(NoteOf(n)), feed, n);
+  }
+  if (table == "news") {
+    return fmt::format("{}|{}|{}|{}|{}", row.due_ns, row.sym, row.size, feed, n);
+  }
   return fmt::format("{}|{}|{}|{}|{}|{}", row.due_ns, row.sym, row.price, row.price + 0.25, feed,
                      n);
+}
+
+TableTexts AsStored(TableTexts tables) {
+  constexpr size_t kText = 2, kNumber = 4;  // Columns.
+  const auto notes = tables.find(kNoteTable);
+  if (notes == tables.end()) return tables;
+  for (std::string& row : notes->second) {
+    const auto n = static_cast<size_t>(std::stoll(Cell(row, kNumber)));
+    const std::string text = Cell(row, kText);
+    if (text != TextOfNote(NoteOf(n))) continue;
+    row.replace(row.find(text), text.size(), TextOfNote(StoredNoteOf(n)));
+  }
+  return tables;
 }
 
 void AppendTexts(const Schema& schema, const BatchView& batch, RowTexts& texts) {
@@ -142,10 +187,25 @@ void AppendTexts(const Schema& schema, const BatchView& batch, RowTexts& texts) 
         const std::string_view name(reinterpret_cast<const char*>(at));
         AppendCell(texts[begin + row], name);
         at += name.size() + 1;
+      } else if (schema.columns[column].type == Type::kList) {
+        const size_t bytes = *EncodedBytes({at, view.data.data() + view.data.size()});
+        AppendCell(texts[begin + row], TextOfNote(std::span(at, bytes)));
+        at += bytes;
       } else {
         AppendCell(texts[begin + row], CellText(view.type, at));
         at += WidthOf(view.type);
       }
+    }
+  }
+}
+
+void AppendTexts(const Schema& schema, const Value& table, RowTexts& texts) {
+  const size_t begin = texts.size(), rows = table.count();
+  texts.resize(begin + rows);
+  for (const ColumnSpec& column : schema.columns) {
+    const Value& values = *table.FindColumn(column.name);
+    for (size_t row = 0; row < rows; ++row) {
+      AppendCell(texts[begin + row], CellText(column.type, values, row));
     }
   }
 }
@@ -155,6 +215,10 @@ RowTexts TextsOf(const Snapshot& snapshot) {
   const std::vector<ColumnSpec>& columns = snapshot.schema().columns;
   for (size_t column = 0; column < columns.size(); ++column) {
     size_t row = 0;
+    for (; columns[column].type == Type::kList && row < texts.size(); ++row) {
+      AppendCell(texts[row], TextOfNote(snapshot.Item(column, row)));
+    }
+    if (columns[column].type == Type::kList) continue;
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
       const std::span<const std::byte> bytes = snapshot.ChunkBytes(column, chunk);
       const bool is_symbol = columns[column].type == Type::kSymbol;
@@ -171,11 +235,11 @@ RowTexts TextsOf(const Snapshot& snapshot) {
 
 absl::StatusOr<TableTexts> TextsOfLog(const std::string& path) {
   TableTexts texts;
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogReader> reader,
-                      wire::TplogReader::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<tplog::TplogReader> reader,
+                      tplog::TplogReader::Open(path));
   wire::UpdDecoder decoder;
   while (true) {
-    TS_ASSIGN_OR_RETURN(const std::optional<wire::TplogMessage> message, reader->Next());
+    TS_ASSIGN_OR_RETURN(const std::optional<tplog::TplogMessage> message, reader->Next());
     if (!message) break;
     const Schema* const schema =
         FindSchema(wire::PeekUpdTable(message->body).value_or(std::string_view()));
@@ -231,10 +295,7 @@ absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t
       }
       TS_ASSIGN_OR_RETURN(const Value values, file->AllRows());
       for (size_t row = 0; row < rows; ++row) {
-        AppendCell(of_table[row], column.type == Type::kSymbol
-                                      ? std::string(values.symbols()[row])
-                                      : CellText(column.type, values.elements().data() +
-                                                                  row * WidthOf(column.type)));
+        AppendCell(of_table[row], CellText(column.type, values, row));
       }
     }
   }
@@ -251,6 +312,7 @@ Value EncodeRows(std::string_view table, std::string_view feed, const std::vecto
                  size_t begin, size_t end) {
   std::vector<int64_t> times, sizes, numbers;
   std::vector<double> prices, asks;
+  std::vector<Value> notes;
   SymbolVector names, feeds;
   for (size_t n = begin; n < end; ++n) {
     times.push_back(rows[n].due_ns);
@@ -258,15 +320,23 @@ Value EncodeRows(std::string_view table, std::string_view feed, const std::vecto
     prices.push_back(rows[n].price);
     asks.push_back(rows[n].price + 0.25);
     sizes.push_back(rows[n].size);
+    notes.push_back(table == kNoteTable ? NoteOf(n) : Value());
     feeds.push_back(feed);
     numbers.push_back(static_cast<int64_t>(n));
   }
   std::vector<Value> columns;
   columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)));
   columns.push_back(Value::Symbols(std::move(names)));
-  columns.push_back(Value::Vector(Type::kFloat, std::span<const double>(prices)));
-  columns.push_back(table == "trade" ? Value::Vector(Type::kLong, std::span<const int64_t>(sizes))
-                                     : Value::Vector(Type::kFloat, std::span<const double>(asks)));
+  if (table == "trade" || table == "quote") {
+    columns.push_back(Value::Vector(Type::kFloat, std::span<const double>(prices)));
+  }
+  if (table == "quote") {
+    columns.push_back(Value::Vector(Type::kFloat, std::span<const double>(asks)));
+  } else if (table == kNoteTable) {
+    columns.push_back(Value::List(std::move(notes)));
+  } else {
+    columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(sizes)));
+  }
   columns.push_back(Value::Symbols(std::move(feeds)));
   columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(numbers)));
   return Value::List(std::move(columns));

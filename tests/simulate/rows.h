@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "aggengine/aggregate.h"
-#include "feed/source.h"
+#include "feed/sources/source.h"
 #include "table/batch.h"
 #include "table/schema.h"
 #include "table/table.h"
@@ -21,11 +21,13 @@
 
 namespace tickstack::simulate {
 
-// The schemas of trade and quote, each with the columns `feed s` and `n j`; the bars; and the
-// schemas of all their tables.
+// The schemas of trade and quote, each with the columns `feed s` and `n j`; the bars; the schemas
+// of all their tables; those and news, a table that a life may add; and those and note (notes.h).
 const std::vector<Schema>& SourceSchemas();
 const std::vector<aggengine::BarSpec>& BarSpecs();
 const std::vector<Schema>& AllSchemas();
+const std::vector<Schema>& SchemasWithNews();
+const std::vector<Schema>& KnownSchemas();
 
 struct PlannedRow {
   int64_t due_ns;  // Also the row's time.
@@ -53,7 +55,11 @@ using RowTexts = std::vector<std::string>;
 using TableTexts = std::map<std::string, RowTexts, std::less<>>;
 
 std::string TextOf(std::string_view table, std::string_view feed, size_t n, const PlannedRow& row);
+// Replaces what no database can store by what a partition has instead.
+TableTexts AsStored(TableTexts tables);
 void AppendTexts(const Schema& schema, const BatchView& batch, RowTexts& texts);
+// `table`: a table whose columns have the types that the schema says.
+void AppendTexts(const Schema& schema, const Value& table, RowTexts& texts);
 RowTexts TextsOf(const Snapshot& snapshot);
 // Returns the rows of all messages of a log, by table.
 absl::StatusOr<TableTexts> TextsOfLog(const std::string& path);

@@ -5,6 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "tests/simulate/notes.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/codec.h"
@@ -18,10 +19,17 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
+// Options of a client that logs in as its process.
+wire::ClientOptions NamedAs(const Process& process) {
+  wire::ClientOptions options;
+  options.user = process.name();
+  return options;
+}
+
 }  // namespace
 
-wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
-  wire::SubscriberOptions subscribe;
+tplog::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
+  tplog::SubscriberOptions subscribe;
   subscribe.tickerplant = options.tickerplant;
   subscribe.client.user = process.name();
   subscribe.read_log_file = options.reads_log_file && process.has_disk();
@@ -29,8 +37,9 @@ wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& 
 }
 
 void DrawTickerplantOptions(Random& random, StackOptions& options) {
-  options.fsync = OneOf<wire::FsyncPolicy>(
-      random, {wire::FsyncPolicy::kNone, wire::FsyncPolicy::kInterval, wire::FsyncPolicy::kBatch});
+  options.fsync = OneOf<tplog::FsyncPolicy>(
+      random,
+      {tplog::FsyncPolicy::kNone, tplog::FsyncPolicy::kInterval, tplog::FsyncPolicy::kBatch});
   options.fsync_interval_ms = static_cast<int>(random.Between(5, 200));
   options.batch_ns = OneOf<int64_t>(random, {0, 10 * kMs, 50 * kMs, 1000 * kMs});
   options.batch_bytes = OneOf<size_t>(random, {size_t{1} << 20, 4096});
@@ -69,13 +78,35 @@ void TickerplantProgram::Stop() {
   }
 }
 
-tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot) {
+void TickerplantProgram::LogNotes(Process& process, const FeedPlan& plan) {
+  notes = std::make_unique<wire::Timer>(process.loop());
+  const std::vector<PlannedRow>& rows = plan.find(kNoteTable)->second;
+  notes->Every(std::chrono::milliseconds(50), [this, &process, &rows] {
+    tickerplant::UpstreamTarget& target = *service;
+    tickerplant::Tickerplant& plant = target.plant();
+    const auto table = static_cast<size_t>(plant.FindTable(kNoteTable));
+    const auto begin = static_cast<size_t>(plant.LoggedFeedRows(kEarlierVersion)[table]);
+    size_t end = begin;
+    while (end < rows.size() && rows[end].due_ns <= process.clock().NowNs()) ++end;
+    if (end == begin || plant.has_staged()) return;
+    const auto x = std::make_shared<ByteBuffer>();
+    wire::Encode(EncodeRows(kNoteTable, kEarlierVersion, rows, begin, end), *x);
+    const absl::Status staged =
+        plant.StageLogged(table, x->span(), x, kEarlierVersion, static_cast<int64_t>(begin));
+    if (!staged.ok()) LogWarn("notes are not staged error=\"{}\"", Message(staged));
+    target.LogRows();
+  });
+}
+
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, const Host& machine) {
   tickerplant::TickerplantOptions plant;
-  plant.schemas = AllSchemas();
+  plant.schemas = options.has_news ? SchemasWithNews() : AllSchemas();
+  if (options.has_notes) plant.schemas.push_back(*FindSchema(kNoteTable));
   plant.log_directory = options.LogFolder();
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
-  plant.log.boot = std::move(boot);
+  plant.log.boot = machine.Boot();
+  plant.log.mount = machine.Mount();
   plant.batch = options.batch_ns > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
@@ -89,8 +120,8 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
       const tickerplant::DayClock day,
       tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
-                      tickerplant::Tickerplant::Open(PlantOptions(options, process.world().Boot()),
-                                                     day, &process.clock()));
+                      tickerplant::Tickerplant::Open(
+                          PlantOptions(options, process.world().machine()), day, &process.clock()));
   auto program = std::make_unique<TickerplantProgram>();
   const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.clock().NowNs());
   program->service = std::make_unique<tickerplant::TickerplantService>(
@@ -101,6 +132,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
   wire::ServerOptions server;
   server.http = false;  // It has a thread and sockets of its own.
   server.connection.max_queue_bytes = options.queue_bytes_max;
+  server.authenticator = options.users;
   TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), options.tickerplant,
                                                             server, program->service.get()));
   return program;
@@ -137,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackO
   days.keep_logs_days = options.keep_logs_days;
   program->end_of_day = std::make_unique<rdb::EndOfDay>(days, program->rdb.get());
   program->rdb->KeepDays(program->end_of_day.get());
-  program->subscriber = std::make_unique<wire::Subscriber>(
+  program->subscriber = std::make_unique<tplog::Subscriber>(
       process.loop(), SubscribeAs(process, options), program->rdb.get());
   return program;
 }
@@ -170,7 +202,7 @@ class Teller final : public Program, public wire::ClientHandler {
         told_(told),
         clock_(process.clock()),
         timer_(process.loop()),
-        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {
+        client_(process.loop(), options.tickerplant, NamedAs(process), this) {
     told_.answers.resize(rows_.size(), Told::Answer::kNone);
     told_.times_ns.resize(rows_.size(), 0);
   }
@@ -233,7 +265,7 @@ class Repeater final : public Program, public wire::ClientHandler {
         clock_(process.clock()),
         random_(process.world().random()),
         timer_(process.loop()),
-        client_(process.loop(), options.tickerplant, wire::ClientOptions(), this) {}
+        client_(process.loop(), options.tickerplant, NamedAs(process), this) {}
 
   void OnConnected(wire::Connection&) override { SendNext(); }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
@@ -306,6 +338,56 @@ absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
   return std::make_unique<Repeater>(process, options, plan, name, logged);
 }
 
+// ---- scribe
+
+namespace {
+
+class Scribe final : public Program, public wire::ClientHandler {
+ public:
+  Scribe(Process& process, const StackOptions& options, std::string& accepted)
+      : accepted_(accepted),
+        clock_(process.clock()),
+        random_(process.world().random()),
+        timer_(process.loop()),
+        client_(process.loop(), options.tickerplant, NamedAs(process), this) {}
+
+  void OnConnected(wire::Connection&) override { SendLater(); }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { timer_.Cancel(); }
+
+ private:
+  void SendLater() {
+    timer_.Once(std::chrono::milliseconds(random_.Between(20, 2000)), [this] { Send(); });
+  }
+
+  void Send() {
+    wire::Connection* const connection = client_.connection();
+    if (connection == nullptr) return;
+    size_t n = random_.Below(1000);
+    while (!IsUnstorable(n)) ++n;
+    const std::vector<PlannedRow> rows(n + 1, {clock_.NowNs(), "A", 1, 1});
+    connection->Call(Value::List({Value::Symbol(protocol::kFeedUpd), Value::Symbol(kNoteTable),
+                                  EncodeRows(kNoteTable, "scribe", rows, n, n + 1)}),
+                     [this, n](const absl::StatusOr<Value>& answer) {
+                       if (answer.ok()) accepted_ = fmt::format("note {}", n);
+                       SendLater();
+                     });
+  }
+
+  std::string& accepted_;
+  const Clock& clock_;
+  Random& random_;
+  wire::Timer timer_;
+  wire::Client client_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Program>> StartScribe(Process& process, const StackOptions& options,
+                                                     std::string& accepted) {
+  return std::make_unique<Scribe>(process, options, accepted);
+}
+
 // ---- recorder
 
 void Recorder::Take(std::span<const std::byte> body, bool live, bool* in_order) {
@@ -349,7 +431,7 @@ void Recorder::CheckNumbers(const std::string& table, std::span<const std::strin
 }
 
 // A tickerplant that lost nothing gives no reason to start over in the same log.
-void Recorder::SetLog(wire::LogIdentity log) {
+void Recorder::SetLog(tplog::LogIdentity log) {
   if (left_ && left_->path == log.path && left_->cuts == log.cuts && problem_.empty()) {
     problem_ = "it started over without a reason";
   }
@@ -357,7 +439,7 @@ void Recorder::SetLog(wire::LogIdentity log) {
   log_ = std::move(log);
 }
 
-wire::LiveOutcome Recorder::OnLive(std::span<const std::byte> body) {
+tplog::LiveOutcome Recorder::OnLive(std::span<const std::byte> body) {
   const std::string_view verb = wire::PeekVerb(body).value_or(std::string_view());
   if (verb == protocol::kEnd) {
     const absl::StatusOr<Value> end = wire::Decode(body);
@@ -365,13 +447,13 @@ wire::LiveOutcome Recorder::OnLive(std::span<const std::byte> body) {
         is_incomplete() ? std::nullopt : std::optional(std::move(rows_));
     StartOver();
     left_.reset();
-    return wire::LiveOutcome::kDayEnded;
+    return tplog::LiveOutcome::kDayEnded;
   }
-  if (!protocol::IsUpd(verb)) return wire::LiveOutcome::kTaken;
+  if (!protocol::IsUpd(verb)) return tplog::LiveOutcome::kTaken;
   bool in_order = true;
   Take(body, true, &in_order);
   if (!in_order && problem_.empty()) problem_ = "rows were published out of order";
-  return in_order ? wire::LiveOutcome::kTaken : wire::LiveOutcome::kOutOfOrder;
+  return in_order ? tplog::LiveOutcome::kTaken : tplog::LiveOutcome::kOutOfOrder;
 }
 
 void Recorder::OnLogged(std::span<const std::byte> body) {
@@ -393,10 +475,10 @@ absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,
                                                        bool all_rows) {
   auto program = std::make_unique<RecorderProgram>();
   program->recorder = std::make_unique<Recorder>(all_rows);
-  wire::SubscriberOptions subscribe = SubscribeAs(process, options);
+  tplog::SubscriberOptions subscribe = SubscribeAs(process, options);
   subscribe.ahead = ahead;
   program->subscriber =
-      std::make_unique<wire::Subscriber>(process.loop(), subscribe, program->recorder.get());
+      std::make_unique<tplog::Subscriber>(process.loop(), subscribe, program->recorder.get());
   return program;
 }
 

@@ -19,8 +19,8 @@
 #include "tests/simulate/rows.h"
 #include "tests/simulate/world.h"
 #include "tickerplant/tickerplant_service.h"
+#include "tplog/subscriber.h"
 #include "wire/server.h"
-#include "wire/subscriber.h"
 
 namespace tickstack::simulate {
 
@@ -28,7 +28,7 @@ namespace tickstack::simulate {
 struct StackOptions {
   std::string folder;                                // A folder on the simulated disk.
   wire::Address tickerplant{"127.0.0.1", 5010, ""};  // As its clients know it.
-  wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+  tplog::FsyncPolicy fsync = tplog::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   int64_t batch_ns = 0;
   size_t batch_bytes = size_t{1} << 20;
@@ -49,8 +49,12 @@ struct StackOptions {
   // read.
   int64_t teller_window_rows = 0;
   int keep_logs_days = -1;
+  std::shared_ptr<wire::Authenticator> users;  // nullptr: there is no users file.
+  bool has_notes = false;                      // The table note is one of the tickerplant's.
+  bool has_news = false;                       // The table news is one of the tickerplant's.
+  std::string log_folder = "tplog";            // In `folder`.
 
-  std::string LogFolder() const { return folder + "/tplog"; }
+  std::string LogFolder() const { return folder + "/" + log_folder; }
   std::string LogPath(int32_t date) const { return LogFolder() + "/sym" + FormatDate(date); }
   std::string Database() const { return folder + "/hdb"; }
 };
@@ -61,15 +65,19 @@ StackOptions DrawOptions(Random& random, std::string folder);
 void DrawTickerplantOptions(Random& random, StackOptions& options);
 
 // The options of a subscriber, which is named as its process.
-wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options);
+tplog::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options);
 
-// The options of a tickerplant. `boot` names the start of its machine.
-tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, std::string boot);
+// The options of a tickerplant on this machine.
+tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, const Host& machine);
 
 struct TickerplantProgram final : Program {
+  // Logs the rows of notes that are due now and then, as an earlier version did, which did not
+  // refuse what no file can store.
+  void LogNotes(Process& process, const FeedPlan& plan);
   void Stop() override;
   std::unique_ptr<tickerplant::TickerplantService> service;
   std::unique_ptr<wire::Server> server;
+  std::unique_ptr<wire::Timer> notes;
 };
 absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
                                                           const StackOptions& options);
@@ -88,7 +96,7 @@ struct RdbProgram final : Program {
   std::unique_ptr<mem::Tier> tier;
   std::unique_ptr<rdb::Rdb> rdb;
   std::unique_ptr<rdb::EndOfDay> end_of_day;
-  std::unique_ptr<wire::Subscriber> subscriber;
+  std::unique_ptr<tplog::Subscriber> subscriber;
 };
 absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackOptions& options);
 
@@ -117,19 +125,24 @@ absl::StatusOr<std::unique_ptr<Program>> StartRepeater(Process& process,
                                                        const FeedPlan& plan,
                                                        const std::string& name, int64_t& logged);
 
+// Starts a client that sends notes which no file can store. `accepted`: a row that was not refused;
+// empty: none.
+absl::StatusOr<std::unique_ptr<Program>> StartScribe(Process& process, const StackOptions& options,
+                                                     std::string& accepted);
+
 // Records what a subscriber gets, and checks it.
-class Recorder final : public wire::SubscribedState {
+class Recorder final : public tplog::SubscribedState {
  public:
   // `all_rows`: false if the tickerplant may leave out rows of a feed.
   explicit Recorder(bool all_rows = true) : all_rows_(all_rows) {}
   void OnSchemas(std::span<const Schema>) override {}
-  wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
+  tplog::LiveOutcome OnLive(std::span<const std::byte> body) override;
   void OnLogged(std::span<const std::byte> body) override;
   void StartOver() override;
-  wire::Position& position() override { return position_; }
-  wire::SubscriptionCounters& subscription() override { return counters_; }
-  const wire::LogIdentity& log() const override { return log_; }
-  void SetLog(wire::LogIdentity log) override;
+  tplog::Position& position() override { return position_; }
+  tplog::SubscriptionCounters& subscription() override { return counters_; }
+  const tplog::LogIdentity& log() const override { return log_; }
+  void SetLog(tplog::LogIdentity log) override;
 
   // What the subscriber saw that no subscriber may see; empty: nothing.
   const std::string& problem() const { return problem_; }
@@ -148,10 +161,10 @@ class Recorder final : public wire::SubscribedState {
   TableTexts rows_;
   std::map<int32_t, std::optional<TableTexts>> ended_;
   uint64_t missing_before_ = 0;  // Counter of missing messages when the state was emptied.
-  wire::Position position_;
-  wire::SubscriptionCounters counters_;
-  wire::LogIdentity log_;
-  std::optional<wire::LogIdentity> left_;  // The log that it had before it started over.
+  tplog::Position position_;
+  tplog::SubscriptionCounters counters_;
+  tplog::LogIdentity log_;
+  std::optional<tplog::LogIdentity> left_;  // The log that it had before it started over.
   // By table and feed: the number of the last row.
   std::map<std::pair<std::string, std::string>, int64_t> numbers_;
   std::string problem_;
@@ -160,7 +173,7 @@ class Recorder final : public wire::SubscribedState {
 
 struct RecorderProgram final : Program {
   std::unique_ptr<Recorder> recorder;
-  std::unique_ptr<wire::Subscriber> subscriber;
+  std::unique_ptr<tplog::Subscriber> subscriber;
   ~RecorderProgram() override { subscriber = nullptr; }
 };
 absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,

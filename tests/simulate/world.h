@@ -77,10 +77,12 @@ struct Host {
   Disk disk;
   MachineClock clock;
   int64_t boots = 1;
+  int64_t mounts = 1;  // Mounts of its file system: each loss of the page cache is followed by one.
   bool power_is_cut = false;
   bool has_lost_disk = false;  // In the last power cut.
 
   std::string Boot() const { return "boot-" + std::to_string(boots); }
+  std::string Mount() const { return "mount-" + std::to_string(mounts); }
 };
 
 // The objects of a running process. Destroying them is how a killed process ends.
@@ -177,7 +179,6 @@ class World final : public Clock, public wire::Surroundings {
   void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set the clock.
   // The clock of the machine with the disk, or of the one without.
   MachineClock& clock_of(bool has_disk) { return has_disk ? machine().clock : other_clock_; }
-  std::string Boot() { return machine().Boot(); }
 
   // Adds a machine whose processes run in `folder`, an existing directory with an empty directory
   // `root`.

@@ -14,7 +14,7 @@ import time
 
 from tests.support import page_blocks, stack
 
-PORTS = (*range(5010, 5016), 5020, 5021)
+PORTS = (*range(5010, 5016), 5020, 5021, *range(6010, 6013), 6020)
 DATES = ("2020.03.09", "2020.03.10")  # Today and tomorrow on the pages.
 PASSWORD = "a long password"
 SERVERS = re.compile(r"tickstack (up|tickerplant|rdb|hdb(?= -)|aggengine|monitor|feed|process)\b(?!.*--exit-when-done)")

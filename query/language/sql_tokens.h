@@ -1,0 +1,38 @@
+#pragma once
+
+// Divides SQL, or what may be SQL, into tokens.
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tickstack::query {
+
+struct SqlToken {
+  enum class Kind {
+    kWord,    // A keyword or name, without dots.
+    kNumber,  // 12, 1.5
+    kText,    // 'IBM', without its quotes.
+    kSign,    // ( ) , ; * = <> != and so on; any character that starts nothing else.
+  };
+  Kind kind;
+  std::string text;
+  std::string lower;  // The text of a word in small letters, otherwise the text.
+
+  bool IsWord(std::string_view word) const { return kind == Kind::kWord && lower == word; }
+  bool IsOneOf(std::initializer_list<std::string_view> words) const {
+    return kind == Kind::kWord && std::ranges::find(words, lower) != words.end();
+  }
+  bool IsSign(std::string_view sign) const { return kind == Kind::kSign && text == sign; }
+  bool IsCapital() const { return kind == Kind::kWord && text != lower; }
+};
+
+// Every text has tokens. Comments of SQL are left out. A quote begins a text only where SQL may
+// have one, because in q it is also an iterator: after a blank, a bracket, a comma or a comparison,
+// and if a second one follows before a blank, bracket, comma, semicolon or the end.
+std::vector<SqlToken> TokensOfSql(std::string_view text);
+
+}  // namespace tickstack::query

@@ -1,0 +1,36 @@
+#pragma once
+
+// A leader's side of a replicated log: standbys (standbys.h), or a topic (topic_log.h).
+//
+// Threads: the tickerplant's.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "table/value.h"
+#include "tickerplant/standby/commit_gate.h"
+
+namespace tickstack::tickerplant {
+
+class Replication : public CommitGate {
+ public:
+  // To be called every few milliseconds.
+  virtual void Tick() = 0;
+  // Offers the end of the day `date`, for the day `next`; the place {next, 0} follows it.
+  virtual void OfferNextDay(int32_t date, int32_t next) = 0;
+  // True once the log with which this leader began is where it must be before rows are
+  // acknowledged. Until then no client may be told of any row.
+  virtual bool is_settled() = 0;
+  // False: rows cannot be logged at the moment, so feeds are paused.
+  virtual bool has_enough() const = 0;
+  // True: another member may lead by now, so clients that know several addresses should look for
+  // it.
+  virtual bool is_cut_off() const = 0;
+  virtual uint64_t epoch() const = 0;
+  virtual size_t in_flight_bytes() const = 0;
+  // Adds what `.u.replica[]` answers beside the tickerplant's own state.
+  virtual void AddStats(SymbolVector& keys, std::vector<Value>& values) const = 0;
+};
+
+}  // namespace tickstack::tickerplant
