@@ -171,7 +171,8 @@ TableTexts AsStored(TableTexts tables) {
     const auto n = static_cast<size_t>(std::stoll(Cell(row, kNumber)));
     const std::string text = Cell(row, kText);
     if (text != TextOfNote(NoteOf(n))) continue;
-    row.replace(row.find(text), text.size(), TextOfNote(StoredNoteOf(n)));
+    // The time before it may have the same digits.
+    row.replace(row.find(fmt::format("|{}|", text)) + 1, text.size(), TextOfNote(StoredNoteOf(n)));
   }
   return tables;
 }
