@@ -495,6 +495,8 @@ class Definitions {
         &Definitions::EachByKey,  &Definitions::ScanByKey,  &Definitions::OneSide,
         &Definitions::RowsByName, &Definitions::RowChange,  &Definitions::KeyedAtDepth,
         &Definitions::MissingKey, &Definitions::MissingRow, &Definitions::MissingList,
+        &Definitions::RowsAgain,  &Definitions::KeysAgain,  &Definitions::MissingWith,
+        &Definitions::LongKeys,   &Definitions::OtherWidth, &Definitions::Nothing,
         &Definitions::Machine,    &Definitions::FromEmpty,  &Definitions::FromTheRight,
         &Definitions::InBrackets, &Definitions::DateText,   &Definitions::TimeText,
         &Definitions::NoTime,     &Definitions::Attribute,  &Definitions::Name,
@@ -640,6 +642,70 @@ class Definitions {
   Defined MissingList() {
     return {fmt::format("d:`a`b!({};{});k:rand`a`b`c;y:{};", Numbers(2), Numbers(3), Number()),
             "d[k],:y;d", "d,(1#k)!enlist(d k),y"};
+  }
+  // What is named several times is changed several times.
+  Defined RowsAgain() {
+    const size_t rows = Below(3) + 1, changes = Below(5) + 1;
+    const std::string setup = fmt::format("t:([]a:{};b:{});i:{};v:{};", Numbers(rows),
+                                          Numbers(rows), Indices(changes, rows), Numbers(changes));
+    switch (Below(4)) {
+      case 0:
+        return {setup, "u:t;u[i]+:3;u", "{x[y]+:3;x}/[t;i]"};
+      case 1:
+        return {setup, "@[t;i;-;3]", "{@[x;y;-;3]}/[t;i]"};
+      case 2:
+        return {setup, "u:t;u[i;`a]+:v;u", "{x[y;`a]+:z;x}/[t;i;v]"};
+      default:
+        return {setup, "u:t;u[i;`b`a]-:3;u", "{x[y;`b`a]-:3;x}/[t;i]"};
+    }
+  }
+  Defined KeysAgain() {
+    const size_t changes = Below(6) + 1;
+    const std::string setup =
+        fmt::format("t:{};k:{}?`a`b`c`g`h;v:{};", KeyedTable(), changes, Numbers(changes));
+    switch (Below(4)) {
+      case 0:
+        return {setup, "t[k]+:3;t", "{x[y]+:3;x}/[t;k]"};
+      case 1:
+        return {setup, "t[k;`v]+:v;t", "{x[y;`v]+:z;x}/[t;k;v]"};
+      case 2:
+        return {setup, "t[k;`v]-:v;t", "{x[y;`v]-:z;x}/[t;k;v]"};
+      default:
+        return {setup, "t[([]k);`v]:v;t", "{x[y;`v]:z;x}/[t;k;v]"};
+    }
+  }
+  Defined MissingWith() {
+    const std::string y = Pick({"5", "-2", "0", "3i", "0N"});
+    const std::string setup = fmt::format("d:{};k:rand`a`b`c`d`e`f`g`h;y:{};", Dict(), y);
+    if (Below(3) == 0) {
+      const std::string f = Pick({"{x+2*y}", "{y}", "{0^x+y}", "{x^y}", "{neg y}"});
+      return {setup, fmt::format("@[d;k;{};7]", f), fmt::format("d,(1#k)!1#{}[d k;7]", f)};
+    }
+    const std::string f = Pick({"+", "-", "*", "&", "|", "^"});
+    return {setup, fmt::format("d[k]{}:y;d", f),
+            fmt::format("$[k in key d;d,(1#k)!1#(d k){0}`long$y;d{0}(1#k)!1#`long$y]", f)};
+  }
+  Defined LongKeys() {
+    const std::string setup =
+        fmt::format("t:([k:`p`p`q;l:1 2 1]v:{};w:{});i:{};c:{};", Numbers(3), Numbers(3),
+                    Pick({"((`p;2);(`q;1))", "flip(`q`p`p;1 1 1)", "enlist(`p;1)"}),
+                    Pick({"`v`w", "`w`v", "`w", "(),`v"}));
+    switch (Below(3)) {
+      case 0:
+        return {setup, "t[i;c]", "{t[x;c]}each i"};
+      case 1:
+        return {setup, ".[t;(i;c)]", "{x c}each t i"};
+      default:
+        return {setup, "t[`k`l!i 0;c]", "t[i 0;c]"};
+    }
+  }
+  Defined OtherWidth() {
+    const std::string setup = fmt::format("d:0 1 2 3!{};i:{};", Numbers(4), Indices(3, 6));
+    return {setup, fmt::format("d`{}$i", Pick({"int", "short", "byte"})), "d i"};
+  }
+  Defined Nothing() {
+    return {fmt::format("x:{};", Pick({Dict(), KeyedTable(), Table(2), Numbers(2)})), "x,:();x",
+            "x"};
   }
   Defined Machine() {
     std::string rows;

@@ -85,8 +85,13 @@ std::optional<int64_t> ReadUnixSeconds(std::string_view text) {
 
 std::optional<std::string> ReadClockText(std::string_view text) {
   if (text.empty() || !IsDigits(text.substr(0, 1))) return std::nullopt;
-  if (text.find(':') != std::string_view::npos) return std::string(text);
+  constexpr size_t kDecimals = 9;  // Those of nanoseconds; others are cut off.
   const size_t point = text.find('.');
+  if (text.find(':') != std::string_view::npos) {
+    const bool is_longer = point != std::string_view::npos && text.size() > point + 1 + kDecimals;
+    if (is_longer && !IsDigits(text.substr(point + 1))) return std::nullopt;
+    return std::string(is_longer ? text.substr(0, point + 1 + kDecimals) : text);
+  }
   std::string_view digits = text.substr(0, point), fraction;
   if (point != std::string_view::npos) {
     fraction = text.substr(point + 1);
@@ -102,7 +107,6 @@ std::optional<std::string> ReadClockText(std::string_view text) {
   for (const size_t at : {size_t{2}, size_t{4}}) {
     clock += fmt::format(":{}", digits.size() > at ? digits.substr(at, 2) : "00");
   }
-  constexpr size_t kDecimals = 9;  // Those of nanoseconds; others are cut off.
   if (!fraction.empty()) clock += fmt::format(".{}", fraction.substr(0, kDecimals));
   return clock;
 }

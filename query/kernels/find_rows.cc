@@ -29,6 +29,16 @@ absl::StatusOr<std::vector<Slice>> ColumnsOfTuples(const Value& tuples, size_t c
 
 }  // namespace
 
+bool IsOneKey(const Value& value, size_t columns) {
+  if (value.is_table()) return false;
+  if (value.is_dict()) return true;
+  if (columns == 1) return value.is_atom();
+  const bool tuples =
+      value.is_list() && value.count() > 0 &&
+      std::ranges::all_of(value.items(), [&](const Value& item) { return IsTuple(item, columns); });
+  return !tuples;
+}
+
 absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budget& budget) {
   WantedRows wanted;
   if (value.is_table()) {
@@ -40,21 +50,17 @@ absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budg
     return wanted;
   }
   const Value& row = value.is_dict() ? value.values() : value;
+  wanted.one = IsOneKey(value, columns);
   if (columns == 1 && !value.is_dict()) {
-    wanted.one = row.is_atom();
     if (!row.is_atom() && !row.is_vector() && !row.is_list()) return TypeError("a key");
     wanted.columns.push_back(Slice::Of(row.is_atom() ? Enlist(row) : row));
     return wanted;
   }
   if (!row.is_vector() && !row.is_list()) return LengthError("one key for {} columns", columns);
-  const bool tuples =
-      !value.is_dict() && row.is_list() && row.count() > 0 &&
-      std::ranges::all_of(row.items(), [&](const Value& item) { return IsTuple(item, columns); });
-  if (tuples) {
+  if (!wanted.one) {
     TS_ASSIGN_OR_RETURN(wanted.columns, ColumnsOfTuples(row, columns, budget));
     return wanted;
   }
-  wanted.one = true;
   for (size_t i = 0; i < row.count(); ++i) {
     Value item = ItemAt(row, i);
     const bool atom = item.is_atom();

@@ -20,6 +20,9 @@ struct WantedRows {
   bool one = false;  // True for a single tuple, not a list of them.
 };
 
+// True if a value is one key of `columns` columns, not a list or table of keys.
+bool IsOneKey(const Value& value, size_t columns);
+
 // Converts a value to the tuples to look for. For one column it is an atom or a list of atoms. For
 // several columns it is a list with an item per column, or a list of such lists. In both cases it
 // may also be a dictionary, which is one row, or a table.

@@ -5,17 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "query/columns/concatenate.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
 #include "query/joins/stacked_tables.h"
+#include "query/kernels/dictionary.h"
 #include "query/kernels/find_rows.h"
+#include "query/kernels/keys.h"
 #include "query/kernels/search.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
+#include "query/language/missing_entry.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
@@ -32,37 +36,11 @@ struct Old {
 // Returns what an item becomes.
 using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(Old old, const std::optional<Value>& y)>;
 
-bool JoinsItems(const Term& f) {
-  const auto* const function = std::get_if<Function>(&f);
-  const auto* const builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
-  return builtin != nullptr && (*builtin)->name == ",";
-}
-
-// Returns what f makes of a new item and y: y itself, as in counts[`new]+:1. To a list, y is
-// appended. nullopt: f is applied as to any other item.
-absl::StatusOr<std::optional<Value>> FirstOf(const Value& null, const Value& y, const Term& f,
-                                             Budget& budget) {
-  if (null.is_dict() && y.is_atom()) {  // The row of a keyed table: y for each column.
-    std::vector<Value> items;
-    for (size_t i = 0; i < null.values().count(); ++i) {
-      const Value item = ItemAt(null.values(), i);
-      if (HoldsItems(item) && JoinsItems(f)) {
-        TS_ASSIGN_OR_RETURN(items.emplace_back(), Join(item, y, budget));
-      } else {
-        items.push_back(y);
-      }
-    }
-    return std::optional(Value::Dict(null.keys(), Collapse(std::move(items))));
-  }
-  if (HoldsItems(null) && JoinsItems(f)) return std::optional<Value>();
-  return std::optional(y);
-}
-
 absl::StatusOr<Value> Changed(Context& context, Old old, const std::optional<Value>& y,
                               const Term* f) {
   if (f == nullptr) return *y;
   if (old.is_new && y.has_value()) {
-    TS_ASSIGN_OR_RETURN(std::optional<Value> first, FirstOf(old.item, *y, *f, context.budget));
+    TS_ASSIGN_OR_RETURN(std::optional<Value> first, FirstChange(context, old.item, *y, *f));
     if (first.has_value()) return *std::move(first);
   }
   std::vector<Term> args;
@@ -79,6 +57,17 @@ absl::StatusOr<std::optional<Value>> PartOf(const std::optional<Value>& y, bool 
   if (!y.has_value() || one || !HoldsItems(*y)) return y;
   if (y->count() != n) return LengthError("{} items for {} indices", y->count(), n);
   return std::optional<Value>(ItemAt(*y, i));
+}
+
+// Returns the part of y for entry i of a dictionary, all of whose entries are changed: that of the
+// same key if y is a dictionary.
+absl::StatusOr<std::optional<Value>> EntryFor(const Value& key, const std::optional<Value>& y,
+                                              size_t i, size_t n) {
+  if (!y.has_value() || !IsPlainDict(*y)) return PartOf(y, /*one=*/false, i, n);
+  for (size_t at = 0; at < y->keys().count(); ++at) {
+    if (Match(ItemAt(y->keys(), at), key)) return std::optional(ItemAt(y->values(), at));
+  }
+  return LengthError("{} entries for {} keys", y->keys().count(), n);
 }
 
 // Changes items of a vector or list in place, and takes the changes back if one fails.
@@ -173,6 +162,13 @@ absl::Status AmendList(Context& context, Value& x, const Value& index,
   return items.End(status);
 }
 
+// Returns the row of items at a place.
+Value RowOf(const SymbolVector& names, const std::vector<std::vector<Value>>& items, size_t place) {
+  std::vector<Value> row;
+  for (const std::vector<Value>& column : items) row.push_back(column[place]);
+  return Value::Dict(Value::Symbols(names), Collapse(std::move(row)));
+}
+
 Value RowOf(const SymbolVector& names, const std::vector<Value>& columns, size_t row) {
   std::vector<Value> items;
   for (const Value& column : columns) {
@@ -190,26 +186,6 @@ absl::StatusOr<Value> RowsAsList(const Value& table, Budget& budget) {
     rows.push_back(RowOf(table.column_names(), table.columns(), i));
   }
   return Value::List(std::move(rows));
-}
-
-// Returns the item that a dictionary of dictionaries has for a key that is missing: the first one
-// with nulls for its values. nullopt: its items are no dictionaries.
-std::optional<Value> MissingEntry(const Value& x) {
-  if (!x.is_dict() || x.is_keyed_table()) return std::nullopt;
-  if (x.values().is_table()) {
-    return RowOf(x.values().column_names(), x.values().columns(), kNoItem);
-  }
-  if (!x.values().is_list() || x.values().count() == 0) return std::nullopt;
-  const Value& first = x.values().items().front();
-  if (!first.is_dict() || !HoldsItems(first.values())) return std::nullopt;
-  const ScratchVector<uint32_t> none(first.values().count(), kNoItem);
-  return Value::Dict(first.keys(), TakeItems(first.values(), none));
-}
-
-// Returns the null of a dictionary's items, for a key that is missing.
-Value NewItemOf(const Value& dict, const Value& values) {
-  if (std::optional<Value> entry = MissingEntry(dict)) return *std::move(entry);
-  return values.is_list() ? MissingItem(values.items()) : NullOf(values.type());
 }
 
 // Amends a dictionary; a new key comes after the others.
@@ -231,10 +207,12 @@ absl::Status AmendDict(Context& context, Value& x, const Value& index,
     const Value key = all ? ItemAt(keys, i) : one ? index : ItemAt(index, i);
     size_t at = 0;
     while (at < keys.count() && !Match(ItemAt(keys, at), key)) ++at;
-    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, one, i, n));
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part,
+                        all ? EntryFor(key, y, i, n) : PartOf(y, one, i, n));
     const bool known = at < keys.count();
     TS_ASSIGN_OR_RETURN(
-        Value item, make(known ? Old{ItemAt(values, at)} : Old{NewItemOf(x, values), true}, part));
+        Value item,
+        make(known ? Old{ItemAt(values, at)} : Old{MissingEntryOf(x, values), true}, part));
     if (known) {
       ItemsInPlace items(values, budget);
       TS_RETURN_IF_ERROR(items.Begin(1));
@@ -301,6 +279,23 @@ absl::StatusOr<std::optional<Value>> RowPartOf(const std::optional<Value>& y, bo
   return std::optional<Value>(RowOf(y->column_names(), y->columns(), i));
 }
 
+// Makes a row the items at `place` of each column, or appends it behind the others. A column that
+// the row does not name keeps its item.
+absl::Status PutRow(const Value& row, const Value& before, const SymbolVector& names, size_t place,
+                    std::vector<std::vector<Value>>& items, Budget& budget) {
+  TS_RETURN_IF_ERROR(CheckNames(row, names));
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(row)));
+  for (size_t column = 0; column < items.size(); ++column) {
+    TS_ASSIGN_OR_RETURN(std::optional<Value> item, ItemForColumn(row, names, column));
+    if (!item.has_value()) {
+      TS_ASSIGN_OR_RETURN(item, ItemForColumn(before, names, column));
+    }
+    if (place == items[column].size()) items[column].emplace_back();
+    items[column][place] = *std::move(item);
+  }
+  return absl::OkStatus();
+}
+
 // Amends the rows that an index names, one after the other.
 absl::Status AmendRows(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
@@ -313,8 +308,9 @@ absl::Status AmendRows(Context& context, Value& x, const Value& index,
   // Collects the items of each column and changes them at once, because changing one name means
   // writing all anew.
   std::vector<std::vector<Value>> items(columns.size());
+  absl::flat_hash_map<int64_t, size_t> changed;  // The place of a row's items.
   ScratchVector<int64_t> places;
-  TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(int64_t)));
+  TS_RETURN_IF_ERROR(context.budget.Charge(n, 4 * sizeof(int64_t)));
   for (size_t i = 0; i < n; ++i) {
     TS_RETURN_IF_ERROR(context.budget.CheckTime());
     const std::optional<int64_t> at =
@@ -324,25 +320,21 @@ absl::Status AmendRows(Context& context, Value& x, const Value& index,
       return LengthError("row {} of {}", *at, rows);
     }
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, one, i, n));
-    TS_ASSIGN_OR_RETURN(const Value row,
-                        make({RowOf(names, columns, static_cast<size_t>(*at))}, part));
-    TS_RETURN_IF_ERROR(CheckNames(row, names));
-    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(row)));
-    places.push_back(*at);
-    for (size_t column = 0; column < columns.size(); ++column) {
-      TS_ASSIGN_OR_RETURN(std::optional<Value> item, ItemForColumn(row, names, column));
-      items[column].push_back(item.has_value() ? *std::move(item)
-                                               : ItemAt(columns[column], static_cast<size_t>(*at)));
-    }
+    const auto [place, is_first] = changed.try_emplace(*at, places.size());
+    const Value before = is_first ? RowOf(names, columns, static_cast<size_t>(*at))
+                                  : RowOf(names, items, place->second);
+    TS_ASSIGN_OR_RETURN(const Value row, make({before}, part));
+    if (is_first) places.push_back(*at);
+    TS_RETURN_IF_ERROR(PutRow(row, before, names, place->second, items, context.budget));
   }
   for (size_t column = 0; column < columns.size(); ++column) {
-    ItemsInPlace changed(columns[column], context.budget);
-    TS_RETURN_IF_ERROR(changed.Begin(n));
+    ItemsInPlace in_place(columns[column], context.budget);
+    TS_RETURN_IF_ERROR(in_place.Begin(places.size()));
     absl::Status status;
-    for (size_t i = 0; i < n && status.ok(); ++i) {
-      status = changed.Set(static_cast<size_t>(places[i]), std::move(items[column][i]));
+    for (size_t i = 0; i < places.size() && status.ok(); ++i) {
+      status = in_place.Set(static_cast<size_t>(places[i]), std::move(items[column][i]));
     }
-    TS_RETURN_IF_ERROR(changed.End(status));
+    TS_RETURN_IF_ERROR(in_place.End(status));
   }
   x = Value::Table(names, std::move(columns));
   return absl::OkStatus();
@@ -359,29 +351,27 @@ absl::Status AmendKeyed(Context& context, Value& x, const Value& index,
     return LengthError("{} columns for {} of keys", wanted.columns.size(), view.key_columns);
   }
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> found, FindRows(view, wanted.columns, budget));
+  KeyNumbers keys(wanted.columns.size());
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> numbers, keys.Number(wanted.columns, budget));
+  ScratchVector<uint32_t> first_rows;  // By number, which is the place of the key's items.
   const SymbolVector names = x.values().column_names();
   const std::vector<Value>& columns = x.values().columns();
   std::vector<std::vector<Value>> items(columns.size());
   for (size_t i = 0; i < found.size(); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, wanted.one, i, found.size()));
-    const bool is_new = found[i] == kNoItem;
-    const Value before = RowOf(names, columns, found[i]);
-    TS_ASSIGN_OR_RETURN(const Value row, make({before, is_new}, part));
-    TS_RETURN_IF_ERROR(CheckNames(row, names));
-    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(row)));
-    for (size_t column = 0; column < columns.size(); ++column) {
-      TS_ASSIGN_OR_RETURN(std::optional<Value> item, ItemForColumn(row, names, column));
-      if (!item.has_value()) {
-        TS_ASSIGN_OR_RETURN(item, ItemForColumn(before, names, column));
-      }
-      items[column].push_back(*std::move(item));
-    }
+    const bool is_first = numbers[i] == first_rows.size();
+    if (is_first) first_rows.push_back(static_cast<uint32_t>(i));
+    const Value before =
+        is_first ? RowOf(names, columns, found[i]) : RowOf(names, items, numbers[i]);
+    TS_ASSIGN_OR_RETURN(const Value row, make({before, is_first && found[i] == kNoItem}, part));
+    TS_RETURN_IF_ERROR(PutRow(row, before, names, numbers[i], items, budget));
   }
   std::vector<std::string> all_names(view.names.begin(), view.names.end());
   std::vector<Value> all;
   for (const Slice& key : wanted.columns) {
-    TS_ASSIGN_OR_RETURN(all.emplace_back(), Materialise(key, budget));
+    TS_ASSIGN_OR_RETURN(const Value named, Materialise(key, budget));
+    all.push_back(TakeItems(named, first_rows));
   }
   for (size_t column = 0; column < columns.size(); ++column) {
     const bool nested = columns[column].is_list();

@@ -22,7 +22,8 @@ struct Change {
 // index items of those, and so on. If an index is a list, its items are changed one after the
 // other, and y is an atom for all of them or has an item for each. The generic null selects all
 // items. Without indices, x as a whole is changed. A key that a dictionary lacks is added, and so
-// is a column that a table lacks.
+// is a column that a table lacks: x[k] f:y for an operator f is x f (1#k)!1#y then, and any other
+// function gets a null.
 //
 // Cost:   that of the changed items; for a vector of symbols, a copy of the vector.
 // Errors: `type` for an item that a vector cannot hold, or an invalid index; `length` for an index

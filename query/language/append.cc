@@ -94,12 +94,16 @@ absl::StatusOr<TableView> AppendToTable(Context& context, const TableView& table
 
 absl::StatusOr<Term> Append(Context& context, Term x, Term y) {
   Budget& budget = context.budget;
+  const auto* const given = std::get_if<Value>(&y);
+  const bool nothing = given != nullptr && given->is_list() && given->count() == 0;
   if (IsTableTerm(x)) {
+    if (nothing) return x;
     TS_ASSIGN_OR_RETURN(const TableView table, ToView(context, std::move(x)));
     TS_ASSIGN_OR_RETURN(TableView longer, AppendToTable(context, table, std::move(y)));
     return Term(std::move(longer));
   }
   TS_ASSIGN_OR_RETURN(const Value value, ToValue(std::move(x), budget));
+  if (nothing && value.is_dict()) return Term(value);
   const bool rows = IsTableTerm(y);
   const bool undecided = !IsSequence(value) || (value.is_list() && value.count() == 0);
   if (undecided && !value.is_dict()) {

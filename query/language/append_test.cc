@@ -39,6 +39,9 @@ TEST(Append, TakesWhatIsOneLevelLowerForAnItem) {
 TEST(Append, KeepsTheTypesOfDictionariesAndTables) {
   constexpr Pair kPairs[] = {
       {"s:`a`b!1 2;s,:`a`c!3 4;s", "`a`b`c!3 2 4"},
+      {"s:`a`b!1 2;s,:();s", "`a`b!1 2"},
+      {"s:([]a:1 2);s,:();s", "([]a:1 2)"},
+      {"s:([k:1 2]a:1 2);s,:();s", "([k:1 2]a:1 2)"},
       {"s:`a`b!1 2;s,:(enlist `d)!enlist 5f;s", "'type"},
       {"s:`a`b!1 2;s,:(enlist 1)!enlist 5;s", "'type"},
       {"s:`a`b!1 2;s,:5;s", "'type"},

@@ -155,10 +155,11 @@ absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& ind
     return TypeError("a dictionary of {}", NameOf(keys.type()));
   const bool step = dict.type() == Type::kSortedDict;
   const bool alike = keys.is_vector() && IsAtomOrVector(index) && index.type() == keys.type();
+  const bool searched = keys.is_vector() && IsAtomOrVector(index) && !IsFloating(keys.type());
   if (step && !alike) {
     return TypeError("a {} in a step dictionary of {}s", NameOf(index.type()), NameOf(keys.type()));
   }
-  if (alike && (step || (index.is_vector() && !IsFloating(keys.type())))) {
+  if ((alike && step) || (searched && (index.is_vector() || !alike))) {
     TS_RETURN_IF_ERROR(budget.Charge(index.count(), sizeof(int64_t) + sizeof(uint32_t)));
     TS_ASSIGN_OR_RETURN(const Value found,
                         step ? LastAtMost(keys, index, budget) : Find(keys, index, budget));
@@ -341,7 +342,7 @@ absl::StatusOr<Term> IndexRowsByKey(Context& context, const Value& dict, const V
 bool TakesOne(const Term& x, const Value& index) {
   if (index.is_atom()) return true;
   const auto* view = std::get_if<TableView>(&x);
-  if (view != nullptr && view->key_columns > 1) return index.is_vector() || index.is_list();
+  if (view != nullptr && view->key_columns > 0) return IsOneKey(index, view->key_columns);
   const auto* value = std::get_if<Value>(&x);
   return value != nullptr && value->is_dict() && IsItemOf(value->keys(), index);
 }

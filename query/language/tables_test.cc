@@ -327,6 +327,38 @@ TEST(Tables, AreIndexedAndChangedAtDepth) {
 }
 
 // What a key that is missing becomes: an item of the others' type.
+TEST(Tables, AreChangedAgainWhereTheyAreNamedAgain) {
+  constexpr Pair kPairs[] = {
+      {"t:([]a:1 2;b:3 4);t[0 0]+:1;t", "([]a:3 2;b:5 4)"},
+      {"t:([]a:1 2;b:`x`y);@[t;1 1 0;{x[`b]:`z;x[`a]*:2;x}]", "([]a:2 8;b:`z`z)"},
+      {"t:([]a:1 2);t[0 1 0]:([]a:7 8 9);t", "([]a:9 8)"},
+      {"kt:([s:0#`]n:0#0);kt[`a`b`a`a;`n]+:1;kt", "([s:`a`b]n:3 1)"},
+      {"kt:([s:0#`]n:0#0);kt[exec sym from trade;`n]+:exec size from trade;kt",
+       "([s:`aig`bac]n:400 600)"},
+      {"kt:([s:`a`b]n:1 2);kt[`c`c`a]-:1;kt", "([s:`a`b`c]n:0 2 -2)"},
+      {"kt:([k:`a`b;l:1 2]v:1 2);kt[((`a;1);(`a;1);(`c;3));`v]+:1;kt",
+       "([k:`a`b`c;l:1 2 3]v:3 2 1)"},
+      {"t:([]a:1 2 3;b:4 5 6);t[0 2;]:([]a:7 8;b:9 10);t", "([]a:7 2 8;b:9 5 10)"},
+      {"t:([]a:1 2);t[0;]:`b`c!7 8;t", "'length"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Tables, HaveKeysOfSeveralColumns) {
+  constexpr Pair kPairs[] = {
+      {"kt:([k:`a`b;l:1 2]v:1 2;w:3 4);kt[((`a;1);(`b;2));`v`w]", "(1 3;2 4)"},
+      {"kt:([k:`a`b;l:1 2]v:1 2;w:3 4);kt[flip(`a`b;1 2);`w]", "3 4"},
+      {"kt:([k:`a`b;l:1 2]v:1 2;w:3 4);kt[(`a;1);`v`w]", "1 3"},
+      {"kt:([k:`a`b;l:1 2]v:1 2;w:3 4);kt[`k`l!(`a;1);`v]", "1"},
+      {"kt:([k:`a`b]v:1 2);kt[(1#`k)!1#`a;`v]", "1"},
+      {"kt:([k:`a`b;l:1 2]v:1 2;w:3 4);.[kt;(((`a;1);(`b;2));`v`w)]", "(1 3;2 4)"},
+      {"(1 2!3 4)2i", "4"},
+      {"(1 2!3 4)1 2 3h", "3 4 0N"},
+      {"(1 2!3 4)`a", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Tables, GetMissingKeys) {
   constexpr Pair kPairs[] = {
       {"d:`a`b!1 2;d[`x]:1.5", "'type"},
@@ -355,6 +387,13 @@ TEST(Tables, GetMissingKeys) {
       {"kt:([s:`a`b]n:1 2);kt[`c;`n]:1.5", "'type"},
       {"kt:([s:`a`b]n:1 2);kt[`a;`n]:1.5", "'type"},
       {"kt:([s:`a`b]n:1 2);kt[`c]+:1.5", "'type"},
+      {"d:`a`b!1 2;d[`c]-:5;d", "`a`b`c!1 2 -5"},
+      {"d:`a`b!1 2;@[d;`c;-;5i]", "`a`b`c!1 2 -5"},
+      {"d:`a`b!1 2;@[d;`c;{x+2*y};5]", "`a`b`c!1 2 0N"},
+      {"d:`a`b!1 2;@[d;`c;{0^x+y};5]", "`a`b`c!1 2 0"},
+      {"kt:([s:`a`b]n:1 2;m:3 4);kt[`c]-:1 2;kt", "([s:`a`b`c]n:1 2 -1;m:3 4 -2)"},
+      {"kt:([s:`a`b]n:1 2;m:3 4);kt[`c]-:`n`m!1 2;kt", "([s:`a`b`c]n:1 2 -1;m:3 4 -2)"},
+      {"kt:([s:`a`b]n:1 2;m:3 4);kt[`c]+:1 2 3", "'length"},
   };
   ExpectAll(kPairs);
 }
