@@ -113,7 +113,10 @@ absl::Status UdpReceiver::Join() {
   return absl::OkStatus();
 }
 
-void UdpReceiver::Leave() { sockets_.clear(); }
+std::string UdpReceiver::LineName(size_t line) const {
+  const std::string& interface = lines_[line].interface;
+  return lines_[line].ToString() + (interface.empty() ? "" : "@" + interface);
+}
 
 void UdpReceiver::Request(std::string_view payload) {
   if (!has_server_ || sockets_.empty()) return;

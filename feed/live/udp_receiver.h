@@ -10,10 +10,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,25 +20,15 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/owned_fd.h"
+#include "feed/live/line_receiver.h"
 #include "feed/live/udp_line.h"
-#include "feed/market/packet_file.h"
 
 namespace tickstack::feed::live {
 
-struct LineTraffic {
-  int64_t packets = 0;
-  int64_t bytes = 0;  // Of their payloads.
-  int64_t lost = 0;   // Packets that the kernel dropped, as the last received packet says.
-};
-
 // Threads: one owner. Memory: 4 MiB, of which what the packets take is used.
-class UdpReceiver {
+class UdpReceiver final : public LineReceiver {
  public:
   static constexpr size_t kBatchPackets = 64;  // Received by one system call.
-
-  // `line`: index of the line; `recv_ns` in ns since 2000.
-  using OnDatagram =
-      std::function<void(size_t line, const market::Datagram& datagram, int64_t recv_ns)>;
 
   // Opens no sockets. With `server`, there is another line behind `lines`: a socket that sends
   // requests to the server, and receives its answers.
@@ -48,22 +37,18 @@ class UdpReceiver {
                                                              int64_t buffer_bytes);
 
   // Opens the sockets and joins the groups. Logs a warning if the system gives smaller buffers than
-  // wanted. Errors name the line and what the system refused; then no socket is open.
-  absl::Status Join();
-  // Closes the sockets.
-  void Leave();
-
-  // Becomes readable when there is something to receive. Valid as long as this object.
-  int fd() const { return epoll_.get(); }
-  // Receives up to kBatchPackets of each line, of all lines in turn. Returns true if it received
-  // everything that was there.
-  bool Receive(const OnDatagram& on_datagram);
-
+  // wanted.
+  absl::Status Join() override;
+  void Leave() override { sockets_.clear(); }
+  int fd() const override { return epoll_.get(); }
+  // Receives up to kBatchPackets of each line.
+  bool Receive(const OnDatagram& on_datagram) override;
   // Sends a datagram to the server. One that the system has no room for is lost.
-  void Request(std::string_view payload);
+  void Request(std::string_view payload) override;
 
-  const std::vector<UdpLine>& lines() const { return lines_; }  // The server is the last one.
-  const LineTraffic& traffic(size_t line) const { return traffic_[line]; }
+  size_t lines() const override { return lines_.size(); }  // The server is the last one.
+  std::string LineName(size_t line) const override;
+  const LineTraffic& traffic(size_t line) const override { return traffic_[line]; }
 
  private:
   static constexpr size_t kDatagramBytesMax = size_t{1} << 16;

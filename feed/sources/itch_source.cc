@@ -14,6 +14,7 @@ std::vector<SourceOption> ItchOptions::List() {
   options.push_back(GapWaitOption(&gap_wait_ms));
   for (const SourceOption& option : live.List()) options.push_back(option);
   options.push_back(live.RequestOption());
+  for (const SourceOption& option : live.SoupOptions()) options.push_back(option);
   options.push_back({"time_zone", "time zone in which the messages' day begins", &time_zone});
   return options;
 }

@@ -7,6 +7,8 @@
 namespace tickstack::feed {
 
 struct ItchOptions final : MarketOptions {
+  ItchOptions() { live.has_soup = true; }
+
   std::vector<SourceOption> List() override;
   absl::StatusOr<std::unique_ptr<Source>> Open() const override;
   std::string RowsName() const override;

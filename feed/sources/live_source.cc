@@ -7,6 +7,10 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "feed/live/receiver_group.h"
+#include "feed/live/soup_receiver.h"
+#include "feed/live/udp_receiver.h"
+#include "security/credentials_file.h"
 
 namespace tickstack::feed {
 namespace {
@@ -18,9 +22,12 @@ constexpr int64_t kDisorderNs = 5'000'000;  // Messages that are missing for les
 constexpr size_t kBatchBytes = 200;         // What a kept batch takes besides its data.
 constexpr int64_t kBytesPerMib = int64_t{1} << 20;
 
-absl::StatusOr<std::unique_ptr<live::UdpReceiver>> MakeReceiver(const LiveOptions& options) {
+using Receivers = std::vector<std::unique_ptr<live::LineReceiver>>;
+
+absl::StatusOr<std::unique_ptr<live::LineReceiver>> MakeUdpReceiver(
+    const std::vector<std::string>& texts, const LiveOptions& options) {
   std::vector<live::UdpLine> lines;
-  for (const std::string& text : options.lines) {
+  for (const std::string& text : texts) {
     const absl::StatusOr<live::UdpLine> line = live::ParseUdpLine(text, options.interface);
     if (!line.ok()) return Annotate(line.status(), "lines");
     for (const live::UdpLine& other : lines) {
@@ -28,10 +35,6 @@ absl::StatusOr<std::unique_ptr<live::UdpReceiver>> MakeReceiver(const LiveOption
       return InvalidArgument("lines: {} is there twice", text);
     }
     lines.push_back(*line);
-  }
-  constexpr size_t kLinesMax = market::Arbiter::kLinesMax - 1;  // One is that of a server.
-  if (lines.size() > kLinesMax) {
-    return InvalidArgument("lines: {}, expected at most {}", lines.size(), kLinesMax);
   }
   std::optional<live::UdpLine> server;
   if (!options.request.empty()) {
@@ -48,10 +51,62 @@ absl::StatusOr<std::unique_ptr<live::UdpReceiver>> MakeReceiver(const LiveOption
   return receiver;
 }
 
+absl::Status AddSoupReceivers(const std::vector<std::string>& texts, const LiveOptions& options,
+                              const market::PacketDecoder& decoder, Receivers& receivers) {
+  live::SoupOptions soup;
+  soup.session = options.soup_session;
+  if (!options.soup_credentials.empty()) {
+    const absl::StatusOr<security::FileCredentials> file =
+        security::LoadCredentials(options.soup_credentials);
+    if (!file.ok()) return Annotate(file.status(), "soup_credentials");
+    soup.user = file->user;
+    soup.password = file->password.text();
+  }
+  std::vector<std::string> names;
+  for (const std::string& text : texts) {
+    const absl::StatusOr<live::SoupServer> server = live::ParseSoupServer(text);
+    if (!server.ok()) return Annotate(server.status(), "lines");
+    if (std::ranges::find(names, server->ToString()) != names.end()) {
+      return InvalidArgument("lines: {} is there twice", text);
+    }
+    names.push_back(server->ToString());
+    TS_ASSIGN_OR_RETURN(
+        std::unique_ptr<live::LineReceiver> receiver,
+        live::SoupReceiver::Create(*server, soup, [&decoder] { return decoder.Positions(); }));
+    receivers.push_back(std::move(receiver));
+  }
+  return absl::OkStatus();
+}
+
+// `decoder` must outlive the receiver.
+absl::StatusOr<std::unique_ptr<live::LineReceiver>> MakeReceiver(
+    const LiveOptions& options, const market::PacketDecoder& decoder) {
+  std::vector<std::string> udp, soup;
+  for (const std::string& line : options.lines) {
+    (line.starts_with(live::kSoupPrefix) ? soup : udp).push_back(line);
+  }
+  constexpr size_t kLinesMax = market::Arbiter::kLinesMax - 1;  // One is that of a server.
+  if (options.lines.size() > kLinesMax) {
+    return InvalidArgument("lines: {}, expected at most {}", options.lines.size(), kLinesMax);
+  }
+  if (!soup.empty() && !options.has_soup) {
+    return InvalidArgument("lines: '{}': this source is not sent by SoupBinTCP", soup.front());
+  }
+  Receivers receivers;
+  if (!udp.empty() || !options.request.empty()) {
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<live::LineReceiver> receiver,
+                        MakeUdpReceiver(udp, options));
+    receivers.push_back(std::move(receiver));
+  }
+  TS_RETURN_IF_ERROR(AddSoupReceivers(soup, options, decoder, receivers));
+  if (receivers.size() == 1) return std::move(receivers.front());
+  return live::ReceiverGroup::Create(std::move(receivers));
+}
+
 }  // namespace
 
 LiveSource::LiveSource(LiveSetup setup, const MarketOptions& options,
-                       std::unique_ptr<live::UdpReceiver> receiver,
+                       std::unique_ptr<live::LineReceiver> receiver,
                        std::unique_ptr<live::RowSpool> spool)
     : decoder_(std::move(setup.decoder)),
       rows_(std::move(setup.rows)),
@@ -61,7 +116,7 @@ LiveSource::LiveSource(LiveSetup setup, const MarketOptions& options,
       keep_bytes_max_(static_cast<size_t>(options.live.keep_mib * kBytesPerMib)),
       description_(fmt::format("{} live lines={} rows={}", setup.source,
                                fmt::join(options.live.lines, ","), spool_->directory())),
-      bad_(receiver_->lines().size()),
+      bad_(receiver_->lines()),
       requests_(!options.live.request.empty()) {
   kept_ = spool_->TakeBatches();
   for (const live::SpoolBatch& batch : kept_) kept_bytes_ += batch.data.capacity() + kBatchBytes;
@@ -74,7 +129,8 @@ LiveSource::LiveSource(LiveSetup setup, const MarketOptions& options,
 
 absl::StatusOr<std::unique_ptr<LiveSource>> LiveSource::Create(LiveSetup setup,
                                                                const MarketOptions& options) {
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<live::UdpReceiver> receiver, MakeReceiver(options.live));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<live::LineReceiver> receiver,
+                      MakeReceiver(options.live, *setup.decoder));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<live::RowSpool> spool, live::RowSpool::Open(options.folder));
   return std::unique_ptr<LiveSource>(
       new LiveSource(std::move(setup), options, std::move(receiver), std::move(spool)));
@@ -198,6 +254,11 @@ void LiveSource::TakeDatagram(size_t line, const market::Datagram& datagram, int
 }
 
 void LiveSource::CheckRoom(int64_t now_ns) {
+  if (!pauses_ && kept_bytes_ >= keep_bytes_max_ / 2) {
+    receiver_->SetPaused(pauses_ = true);
+  } else if (pauses_ && kept_bytes_ <= keep_bytes_max_ / 4) {
+    receiver_->SetPaused(pauses_ = false);
+  }
   if (!drops_ && kept_bytes_ >= keep_bytes_max_) {
     Spool(now_ns);
     drops_ = true;
@@ -232,6 +293,11 @@ int64_t LiveSource::Receive(int64_t now_ns) {
       receiver_->Receive([this](size_t line, const market::Datagram& datagram, int64_t recv_ns) {
         TakeDatagram(line, datagram, recv_ns);
       });
+  if (error_.Update(receiver_->status()); !error_.ok()) {
+    Spool(now_ns);
+    receiver_->Leave();
+    return kNeverDue;
+  }
   // Until then, what is missing may be in a buffer of the kernel.
   if (has_all && now_ns >= decoder_->deadline_ns()) {
     decoder_->OnTime(now_ns, rows_);
@@ -244,7 +310,7 @@ int64_t LiveSource::Receive(int64_t now_ns) {
   int64_t call_ns = decoder_->deadline_ns();
   if (has_news_) call_ns = std::min(call_ns, spooled_ns_ + kSpoolNs);
   if (requests_ && waits) call_ns = std::min(call_ns, now_ns + kDisorderNs);
-  if (drops_) call_ns = std::min(call_ns, now_ns + kRoomNs);
+  if (drops_ || pauses_) call_ns = std::min(call_ns, now_ns + kRoomNs);
   return call_ns;
 }
 
@@ -260,16 +326,14 @@ SourceCounts LiveSource::Counts() const { return NamedCounts(*decoder_); }
 std::vector<LineStats> LiveSource::Lines() const {
   std::vector<LineStats> lines;
   const std::vector<market::LineCounts>& merged = decoder_->lines();
-  for (size_t i = 0; i < receiver_->lines().size(); ++i) {
+  for (size_t i = 0; i < receiver_->lines(); ++i) {
     const live::LineTraffic& traffic = receiver_->traffic(i);
-    const live::UdpLine& line = receiver_->lines()[i];
-    const std::string at = line.interface.empty() ? "" : "@" + line.interface;
-    lines.push_back({.name = line.ToString() + at,
+    lines.push_back({.name = receiver_->LineName(i),
                      .packets = traffic.packets,
                      .bytes = traffic.bytes,
                      .lost = traffic.lost,
                      .repeated = i < merged.size() ? merged[i].repeated : 0,
-                     .bad = bad_[i]});
+                     .bad = bad_[i] + traffic.bad});
   }
   return lines;
 }

@@ -2,7 +2,7 @@
 
 // A feed of an exchange that is received live, as a source: docs/feeds/live.md.
 //
-//   lines -> UdpReceiver -> PacketDecoder (arbiter) -> MarketRows -> RowSpool, kept -> Next
+//   lines -> LineReceiver -> PacketDecoder (arbiter) -> MarketRows -> RowSpool, kept -> Next
 //
 // Rows are numbered when they are collected. A batch is written to the spool before it is returned,
 // and kept until the tickerplant has logged it, so a lost connection, a killed feed or a killed
@@ -10,7 +10,8 @@
 // sequence numbers, and becomes rows of `gap`.
 //
 // If the tickerplant is away for so long that the kept rows have `keep_mib`, messages are read, but
-// give no rows until half of that is logged. Their numbers become a row of `gap`.
+// give no rows until half of that is logged. Their numbers become a row of `gap`. Lines whose sender
+// waits are not read from half of `keep_mib` on, until a quarter of it is logged, so they lose none.
 
 #include <cstdint>
 #include <deque>
@@ -22,8 +23,8 @@
 
 #include "base/byte_buffer.h"
 #include "base/logging.h"
+#include "feed/live/line_receiver.h"
 #include "feed/live/row_spool.h"
-#include "feed/live/udp_receiver.h"
 #include "feed/market/packet_reader.h"
 #include "feed/sources/market_rows.h"
 #include "feed/sources/market_source.h"
@@ -67,7 +68,7 @@ class LiveSource final : public Source, public LiveInput {
   using Stream = std::pair<std::string, std::string>;  // Channel and session.
 
   LiveSource(LiveSetup setup, const MarketOptions& options,
-             std::unique_ptr<live::UdpReceiver> receiver, std::unique_ptr<live::RowSpool> spool);
+             std::unique_ptr<live::LineReceiver> receiver, std::unique_ptr<live::RowSpool> spool);
   void TakeDatagram(size_t line, const market::Datagram& datagram, int64_t recv_ns);
   void CheckRoom(int64_t now_ns);
   void RequestMissing(int64_t now_ns);
@@ -80,7 +81,7 @@ class LiveSource final : public Source, public LiveInput {
 
   const std::unique_ptr<market::PacketReader> decoder_;
   MarketRows rows_;
-  const std::unique_ptr<live::UdpReceiver> receiver_;
+  const std::unique_ptr<live::LineReceiver> receiver_;
   const std::unique_ptr<live::RowSpool> spool_;
   const int64_t batch_rows_;
   const size_t keep_bytes_max_;
@@ -98,6 +99,7 @@ class LiveSource final : public Source, public LiveInput {
   size_t next_ = 0;                         // Index in kept_ of the next batch to return.
   NameMap<int64_t> rows_done_;              // Rows that are logged.
   bool drops_ = false;                      // Too much is kept.
+  bool pauses_ = false;                     // Lines whose sender waits are not read.
   std::vector<int64_t> bad_;                // By line: packets that do not fit.
   const bool requests_;                     // A server is asked for missing messages.
   int64_t requested_ns_ = 0;                // When it was last asked for all that is missing.

@@ -70,6 +70,13 @@ SourceOption LiveOptions::RequestOption() {
   return {"request", "live: server to ask for missing messages, such as 10.1.1.1:6000", &request};
 }
 
+std::vector<SourceOption> LiveOptions::SoupOptions() {
+  return {{"soup_credentials", "live: file with user:password of SoupBinTCP lines, mode 0600",
+           &soup_credentials},
+          {"soup_session", "live: session of SoupBinTCP lines (absent: the server's current one)",
+           &soup_session}};
+}
+
 absl::Status MarketOptions::CheckCommon(std::string_view what) const {
   if (live.is_on()) {
     if (!path.empty()) return InvalidArgument("expected path or lines, found both");

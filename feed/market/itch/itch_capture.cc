@@ -4,14 +4,9 @@
 
 #include "base/status.h"
 #include "feed/market/big_endian.h"
+#include "feed/market/itch/mold_packet.h"
 
 namespace tickstack::feed::market {
-namespace {
-
-constexpr size_t kMoldSessionBytes = 10, kMoldHeadBytes = 20;
-constexpr uint16_t kMoldEndOfSession = 0xffff;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ItchCapture>> ItchCapture::Open(const std::string& path,
                                                                int64_t midnight_ns,
@@ -46,14 +41,11 @@ PacketReader::Why ItchCapture::Frame(std::span<const std::byte> payload, const D
 }
 
 std::string ItchCapture::RequestFor(const MissingRange& missing) const {
-  std::string request(missing.session);
-  request.resize(kMoldSessionBytes, ' ');
-  const auto append = [&request](uint64_t number, size_t bytes) {
-    for (size_t i = bytes; i-- > 0;) request += static_cast<char>(number >> (8 * i) & 0xff);
-  };
-  append(missing.first_seq, sizeof(uint64_t));
-  append(std::min<uint64_t>(missing.count, kMoldEndOfSession - 1), sizeof(uint16_t));
-  return request;
+  MoldPacket request;
+  request.Begin(missing.session, missing.first_seq);
+  request.SetCount(static_cast<uint16_t>(std::min<uint64_t>(missing.count, kMoldEndOfSession - 1)));
+  const std::span<const std::byte> bytes = request.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 PacketReader::Why ItchCapture::DecodeMessage(const MergedMessage& message, const EventHead& head,

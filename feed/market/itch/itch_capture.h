@@ -1,13 +1,7 @@
 #pragma once
 
-// A capture of ITCH messages in MoldUDP64 packets:
-//
-//   0 session a10 | 10 first sequence number u64 | 18 messages u16
-//   20 length u16 | message | length u16 | message ...
-//
-// Big-endian. A packet without messages is a heartbeat; its number is that of the next message.
-// 0xffff messages end the session. The session's name is the channel: the lines of a channel have
-// the same one.
+// A capture of ITCH messages in MoldUDP64 packets (mold_packet.h). The session's name is the
+// channel: the lines of a channel have the same one.
 
 #include <memory>
 #include <optional>
