@@ -48,8 +48,8 @@ bool ReceiverGroup::Receive(const OnDatagram& on_datagram) {
   bool has_all = true;
   size_t first_line = 0;
   for (const auto& receiver : receivers_) {
-    has_all &= receiver->Receive(
-        [&](size_t line, const market::Datagram& datagram, int64_t recv_ns) {
+    has_all &=
+        receiver->Receive([&](size_t line, const market::Datagram& datagram, int64_t recv_ns) {
           on_datagram(first_line + line, datagram, recv_ns);
         });
     first_line += receiver->lines();

@@ -58,11 +58,11 @@ class SoupPacketReader {
 
  private:
   ByteBuffer buffer_;
-  size_t begin_ = 0, end_ = 0;  // Of the bytes that are not taken yet.
+  size_t begin_ = 0, end_ = 0;  // Where the bytes are that were not taken yet.
   uint64_t offset_ = 0;
 };
 
-// Whom to log in as, and where to continue.
+// What a client sends first: who it is, and where to continue.
 struct SoupLogin {
   std::string user, password;
   std::string session;    // Empty: the server's current one.

@@ -3,9 +3,9 @@
 // A line of messages that a SoupBinTCP server sends over TCP (soup_session.h). Connects, continues
 // after the arbiter's last message, and does so again whenever the connection ends.
 //
-// The pause before a connection doubles up to the longest one, and starts over when a connection has
-// brought messages. The session to continue is the last one; if the server has it no longer, or has
-// ended it, the current one, from its first message.
+// The pause before a connection doubles up to the longest one, and starts over when a connection
+// has brought messages. The session to continue is the last one; if the server has it no longer, or
+// has ended it, the current one, from its first message.
 
 #include <netinet/in.h>
 

@@ -10,8 +10,9 @@
 // sequence numbers, and becomes rows of `gap`.
 //
 // If the tickerplant is away for so long that the kept rows have `keep_mib`, messages are read, but
-// give no rows until half of that is logged. Their numbers become a row of `gap`. Lines whose sender
-// waits are not read from half of `keep_mib` on, until a quarter of it is logged, so they lose none.
+// give no rows until half of that is logged. Their numbers become a row of `gap`. Lines whose
+// sender waits for its reader lose none: from half of `keep_mib` on, they are not read until no
+// more than a quarter of it is kept.
 
 #include <cstdint>
 #include <deque>

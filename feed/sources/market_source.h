@@ -31,19 +31,19 @@ SourceCounts NamedCounts(const market::EventReader& reader);
 // The options of sources that can be received live (live_source.h).
 struct LiveOptions {
   std::vector<SourceOption> List();
-  SourceOption RequestOption();              // Of protocols that have requests.
-  std::vector<SourceOption> SoupOptions();   // Of protocols that are sent by SoupBinTCP.
+  SourceOption RequestOption();             // Of protocols that have requests.
+  std::vector<SourceOption> SoupOptions();  // Of protocols that are sent by SoupBinTCP.
   bool is_on() const { return !lines.empty(); }
 
   // Such as 239.1.1.1:5000, 239.1.1.1:5000@eth1 or soup:10.1.1.1:5000.
   std::vector<std::string> lines;
-  std::string interface;           // Of lines without one; empty: the kernel chooses.
-  std::string request;             // Server that is asked for missing messages; empty: none.
-  std::string soup_credentials;    // File with the line user:password; empty: both are blank.
-  std::string soup_session;        // Empty: the server's current one.
-  bool has_soup = false;           // The protocol is sent by SoupBinTCP.
-  int64_t keep_mib = 256;          // Rows that are kept until they are logged.
-  int64_t receive_mib = 16;        // The kernel's buffer of each line.
+  std::string interface;         // Of lines without one; empty: the kernel chooses.
+  std::string request;           // Server that is asked for missing messages; empty: none.
+  std::string soup_credentials;  // File with the line user:password; empty: both are blank.
+  std::string soup_session;      // Empty: the server's current one.
+  bool has_soup = false;         // The protocol is sent by SoupBinTCP.
+  int64_t keep_mib = 256;        // Rows that are kept until they are logged.
+  int64_t receive_mib = 16;      // The kernel's buffer of each line.
 };
 
 // The options that all sources of recorded streams have.

@@ -22,9 +22,9 @@ def packet(kind, payload=b""):
 class Behaviour:
     """Of one connection."""
     reject: str = ""             # The reason of a rejected login.
-    cut_after: int | None = None  # Closes after so many bytes that follow the login.
+    cut_after: int | None = None  # Closes after this number of bytes that follow the login.
     wrong: bytes = b""           # Sent at cut_after, before it closes.
-    slow_bytes: int = 0          # So many bytes after the login are sent one by one.
+    slow_bytes: int = 0          # Bytes after the login that are sent one by one.
     silent_after: int = 0        # Sends nothing after this number of a message, and does not close.
     accept_at: int | None = None  # The number of the login, whatever was wanted.
 
