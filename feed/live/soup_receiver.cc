@@ -263,7 +263,9 @@ bool SoupReceiver::Read(int64_t now_ns) {
 void SoupReceiver::AfterRead(int64_t now_ns, bool was_streaming) {
   const std::string name = session_->session();
   const SoupState state = session_->state();
-  if (!was_streaming && (state == SoupState::kStreaming || state == SoupState::kEnded)) {
+  const bool has_ended = name == ended_;  // Unless it goes on after all.
+  const bool logged_in = state == SoupState::kStreaming || state == SoupState::kEnded;
+  if (logged_in && !was_streaming && !has_ended && accepted_limit_.Pass()) {
     LogInfo("logged in line={} session={} seq={} wanted={}", server_.ToString(), name,
             session_->next_seq() - static_cast<uint64_t>(session_->messages()),
             session_->login().next_seq);
@@ -285,14 +287,12 @@ void SoupReceiver::AfterRead(int64_t now_ns, bool was_streaming) {
       return Lose("it does not fit SoupBinTCP", now_ns);
     case SoupState::kOtherSession:
       if (!may_choose) return Lose(fmt::format("it logs in to session {}", name), now_ns);
-      if (name == ended_) {
-        continued_.clear();
-        return ConnectAfter(options_.pause_ns_max, now_ns);
-      }
-      return ConnectAgain(now_ns);
+      return has_ended ? ConnectAfter(options_.pause_ns_max, now_ns) : ConnectAgain(now_ns);
     case SoupState::kEnded:
-      LogInfo("session ended line={} session={} next_seq={}", server_.ToString(), name,
-              session_->next_seq());
+      if (!has_ended || session_->messages() > 0) {
+        LogInfo("session ended line={} session={} next_seq={}", server_.ToString(), name,
+                session_->next_seq());
+      }
       if (!may_choose) return Leave();
       ended_ = name;
       continued_.clear();

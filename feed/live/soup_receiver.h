@@ -5,7 +5,8 @@
 //
 // The pause before a connection doubles up to the longest one, and starts over when a connection
 // has brought messages. The session to continue is the last one; if the server has it no longer, or
-// has ended it, the current one, from its first message.
+// has ended it, the current one, from its first message. If that is still the one that has ended,
+// it is asked whether more follows.
 
 #include <netinet/in.h>
 
@@ -116,7 +117,7 @@ class SoupReceiver final : public LineReceiver {
   LineTraffic traffic_;
   const OnDatagram* on_datagram_ = nullptr;  // During Receive.
   LogLimit connect_limit_{60 * kNsPerSecond};
-  LogLimit lost_limit_, login_limit_, bad_limit_;
+  LogLimit lost_limit_, accepted_limit_, login_limit_, bad_limit_;
 };
 
 }  // namespace tickstack::feed::live

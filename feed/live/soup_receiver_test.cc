@@ -168,10 +168,13 @@ TEST_F(SoupReceiverTest, ASessionThatEndsIsFollowedByTheNext) {
   Know("DAY1", 2);
   EXPECT_EQ(AcceptLogin(), ":1");
   Send(SoupAccepted("DAY1", 1) + SoupPacketBytes('S', "a"));  // The server has no other yet.
+  EXPECT_EQ(AcceptLogin(), "DAY1:2");
+  Send(SoupAccepted("DAY1", 2) + SoupPacketBytes('S', "b") + SoupPacketBytes('Z'));  // It goes on.
+  RunUntilEvents(6);
   EXPECT_EQ(AcceptLogin(), ":1");
   Send(SoupAccepted("DAY2", 1) + SoupPacketBytes('S', "x"));
-  RunUntilEvents(5);
-  EXPECT_THAT(events_, ElementsAre("1+0", "1+1", "2+65535", "1+0", "1+1"));
+  RunUntilEvents(8);
+  EXPECT_THAT(events_, ElementsAre("1+0", "1+1", "2+65535", "2+0", "2+1", "3+65535", "1+0", "1+1"));
 }
 
 TEST_F(SoupReceiverTest, AChosenSessionIsTheOnlyOne) {
