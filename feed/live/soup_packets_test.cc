@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <vector>
+
+#include "feed/market/big_endian.h"
+#include "tests/support/fixtures.h"
 
 namespace tickstack::feed::live {
 namespace {
@@ -68,6 +73,37 @@ TEST(SoupPacketReaderTest, HasRoomForTheLargestPacket) {
     TakeAll(reader, packets);
   }
   EXPECT_EQ(packets, Packets(9, {'S', large}));
+}
+
+// Returns the payload of the TCP segment that is the only packet of a capture.
+std::string TcpPayload(const std::filesystem::path& path) {
+  constexpr size_t kIpOffset = 24 + 16 + 14;  // Behind the heads of file, packet and Ethernet.
+  constexpr size_t kHeads = 20 + 20;          // IP and TCP, without options.
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string_view ip = std::string_view(bytes).substr(kIpOffset);
+  const size_t ip_bytes = market::BigU16(AsBytes(ip).data() + 2);
+  return std::string(ip.substr(kHeads, ip_bytes - kHeads));
+}
+
+TEST(SoupPacketReaderTest, ReadsWhatAServerOfNasdaqSent) {
+  TS_REQUIRE_FIXTURE(folder, "itch/soupbintcp-ouch50/Nasdaq.Nsm.Ouch.v5.0");
+  SoupPacketReader reader;
+  Packets packets;
+  for (const char* const name :
+       {"ServerHeartbeatPacket.pcap", "OrderAcceptedMessage.pcap", "CanceledMessage.pcap"}) {
+    Put(reader, TcpPayload(folder / name));
+  }
+  TakeAll(reader, packets);
+  ASSERT_EQ(packets.size(), 3U);
+  EXPECT_EQ(packets[0], Packets::value_type('H', ""));
+  EXPECT_EQ(packets[1].first, 'S');
+  EXPECT_EQ(packets[1].second.size(), 73U);
+  EXPECT_EQ(packets[2].first, 'S');
+  EXPECT_EQ(packets[2].second.size(), 18U);
+  std::string heartbeat;
+  AppendSoupPacket('R', {}, heartbeat);
+  EXPECT_EQ(heartbeat, TcpPayload(folder / "ClientHeartbeatPacket.pcap"));
 }
 
 TEST(SoupPacketsTest, ALoginHasPaddedFields) {

@@ -183,6 +183,20 @@ class SoupFeedTest(stack.StackTest):
         self.assertEqual(0, running.stop(), running.log_text())
         self.assertGreater(logins[-1].seq, 1_000)
 
+    def test_everything_at_once(self):
+        """Each connection is cut or has wrong bytes after a while, and feed and tickerplant are killed in turn."""
+        server = self.serve(12_000, seed=14, available=0)
+        rng = random.Random(14)
+        server.behaviours = [Behaviour(cut_after=rng.randrange(20_000), wrong=rng.choice((b"", b"", b"\0\0", b"\0\1?")))
+                             for _ in range(40)]
+        running = self.start()
+        for part in range(1, 7):
+            server.publish(2_000 * part - rng.randrange(1_000))
+            time.sleep(rng.random())
+            running.kill(("feed", "tickerplant", "feed")[part % 3])
+        server.publish(len(self.messages))
+        self.check_each_once(running)
+
     def test_a_tickerplant_that_hangs_makes_the_server_wait(self):
         """More than keep_mib is not kept: the feed reads no further, and loses nothing."""
         server = self.serve(60_000, seed=10, available=1_000)
