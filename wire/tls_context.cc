@@ -159,6 +159,22 @@ absl::StatusOr<ClientContext> MakeClientContext(const TlsClientOptions& options)
   return ClientContext{options, context};
 }
 
+// Returns a session of a client that expects this name in the server's certificate.
+absl::StatusOr<SslSession> SessionOf(SSL_CTX* context, const std::string& name) {
+  SslSession session(SSL_new(context));
+  if (session == nullptr) return Internal("TLS: {}", Reason());
+  X509_VERIFY_PARAM* const parameters = SSL_get0_param(session.get());
+  if (X509_VERIFY_PARAM_set1_ip_asc(parameters, name.c_str()) != 1) {  // It is no IP address.
+    ERR_clear_error();
+    if (SSL_set1_host(session.get(), name.c_str()) != 1 ||
+        SSL_set_tlsext_host_name(session.get(), name.c_str()) != 1) {
+      return InvalidArgument("{}: no name of a server: {}", name, Reason());
+    }
+  }
+  SSL_set_connect_state(session.get());
+  return session;
+}
+
 // The options of the process. Guarded by its mutex.
 struct Clients {
   std::mutex mutex;
@@ -254,22 +270,21 @@ absl::Status SetTlsClientOptions(const TlsClientOptions& options) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::shared_ptr<const TlsClientContext>> TlsClientContext::Load(
+    const TlsClientOptions& options) {
+  TS_ASSIGN_OR_RETURN(ClientContext made, MakeClientContext(options));
+  return std::shared_ptr<const TlsClientContext>(
+      new TlsClientContext(std::move(made.options), std::move(made.context)));
+}
+
+absl::StatusOr<SslSession> TlsClientContext::NewSession(const std::string& host) const {
+  return SessionOf(context_.get(), options_.server_name.empty() ? host : options_.server_name);
+}
+
 absl::StatusOr<SslSession> NewTlsClientSession(const std::string& host) {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ClientContext> context, ClientContextOfProcess());
-  SslSession session(SSL_new(context->context.get()));
-  if (session == nullptr) return Internal("TLS: {}", Reason());
   const std::string& given = context->options.server_name;
-  const std::string& name = given.empty() ? host : given;
-  X509_VERIFY_PARAM* const parameters = SSL_get0_param(session.get());
-  if (X509_VERIFY_PARAM_set1_ip_asc(parameters, name.c_str()) != 1) {  // It is no IP address.
-    ERR_clear_error();
-    if (SSL_set1_host(session.get(), name.c_str()) != 1 ||
-        SSL_set_tlsext_host_name(session.get(), name.c_str()) != 1) {
-      return InvalidArgument("{}: no name of a server: {}", name, Reason());
-    }
-  }
-  SSL_set_connect_state(session.get());
-  return session;
+  return SessionOf(context->context.get(), given.empty() ? host : given);
 }
 
 }  // namespace tickstack::wire

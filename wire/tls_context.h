@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -83,5 +84,24 @@ absl::Status SetTlsClientOptions(const TlsClientOptions& options);
 // Returns a session for a connection to `host`. Its handshake fails unless the server's certificate
 // is valid for that host. Threads: any.
 absl::StatusOr<SslSession> NewTlsClientSession(const std::string& host);
+
+// How some connections use TLS, whatever the options of the process: those to servers of others,
+// such as exchanges, whose certificates the stack's own root has not signed. Threads: any.
+class TlsClientContext {
+ public:
+  // Reads the files. Errors: those of TlsServerContext::Load.
+  static absl::StatusOr<std::shared_ptr<const TlsClientContext>> Load(
+      const TlsClientOptions& options);
+
+  // Returns a session as NewTlsClientSession does.
+  absl::StatusOr<SslSession> NewSession(const std::string& host) const;
+
+ private:
+  TlsClientContext(TlsClientOptions options, std::shared_ptr<ssl_ctx_st> context)
+      : options_(std::move(options)), context_(std::move(context)) {}
+
+  const TlsClientOptions options_;
+  const std::shared_ptr<ssl_ctx_st> context_;
+};
 
 }  // namespace tickstack::wire

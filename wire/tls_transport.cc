@@ -588,6 +588,12 @@ absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoo
                                                       const Address& address,
                                                       Transport::Waited done) {
   TS_ASSIGN_OR_RETURN(SslSession session, NewTlsClientSession(address.host));
+  return ConnectTls(network, loop, address, std::move(session), std::move(done));
+}
+
+absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoop& loop,
+                                                      const Address& address, SslSession session,
+                                                      Transport::Waited done) {
   // The stream exists once the inner transport does, which calls back later.
   const auto later = std::make_shared<std::weak_ptr<Stream>>();
   Address plain = address;

@@ -40,5 +40,9 @@ std::unique_ptr<Listener> MakeTlsListener(std::unique_ptr<Listener> inner,
 absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoop& loop,
                                                       const Address& address,
                                                       Transport::Waited done);
+// The same with a session that the caller made.
+absl::StatusOr<std::unique_ptr<Transport>> ConnectTls(Network& network, EventLoop& loop,
+                                                      const Address& address, SslSession session,
+                                                      Transport::Waited done);
 
 }  // namespace tickstack::wire
