@@ -44,6 +44,10 @@ VenueOutcome BinanceDecoder::DecodeMessage(const VenueMessage& message) {
   return Unknown(type);
 }
 
+std::string_view BinanceDecoder::SymbolOfRequest(std::string_view address) const {
+  return AddressPart(address, "symbol=");
+}
+
 VenueOutcome BinanceDecoder::DecodeAnswer(const VenueMessage& message) {
   if (!message.root["lastUpdateId"].exists()) return Unknown("answer");
   return {"depth", Answer(message)};
@@ -105,7 +109,7 @@ std::string BinanceDecoder::Answer(const VenueMessage& message) {
   EventHead head = message.head;
   head.channel = kHttpChannel;
   head.time_ns = BinanceTime(message.root, fields);
-  head.sym = AddressPart(message.record.address, "symbol=");
+  head.sym = SymbolOfRequest(message.record.address);
   const int64_t number = fields.Number(message.root["lastUpdateId"]);
   head.seq = number;
   levels_.clear();

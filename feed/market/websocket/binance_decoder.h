@@ -20,6 +20,9 @@ class BinanceDecoder final : public VenueDecoder {
  public:
   using VenueDecoder::VenueDecoder;
 
+  bool has_requests() const override { return true; }
+  std::string_view SymbolOfRequest(std::string_view address) const override;
+
  private:
   VenueOutcome DecodeMessage(const VenueMessage& message) override;
   VenueOutcome DecodeAnswer(const VenueMessage& message) override;

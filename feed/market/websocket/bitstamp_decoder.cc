@@ -27,8 +27,12 @@ VenueOutcome BitstampDecoder::DecodeMessage(const VenueMessage& message) {
   return Unknown(event);
 }
 
+std::string_view BitstampDecoder::SymbolOfRequest(std::string_view address) const {
+  return AddressPart(address, kBitstampRequest);
+}
+
 VenueOutcome BitstampDecoder::DecodeAnswer(const VenueMessage& message) {
-  const std::string_view sym = AddressPart(message.record.address, kBitstampRequest);
+  const std::string_view sym = SymbolOfRequest(message.record.address);
   if (sym.empty()) return Unknown("answer");
   return {"order_book", Snapshot(message, sym)};
 }

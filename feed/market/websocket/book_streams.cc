@@ -259,6 +259,30 @@ void BookStreams::Connect(std::string_view session, int64_t recv_ns, EventSink& 
   Touch(session, recv_ns);
 }
 
+int64_t BookStreams::CompleteNs(std::string_view session) const {
+  const auto found = connections_.find(session);
+  int64_t complete_ns = found == connections_.end() ? kNullLong : found->second;
+  for (const auto& [key, stream] : streams_) {
+    if (stream.session != session || !stream.gap_) continue;
+    complete_ns = std::min(complete_ns, stream.gap_->first_time_ns);
+  }
+  return complete_ns;
+}
+
+bool BookStreams::HasBroken() const {
+  return std::ranges::any_of(streams_,
+                             [](const auto& each) { return each.second.state == State::kBroken; });
+}
+
+std::vector<std::string_view> BookStreams::SymbolsWithoutSnapshot() const {
+  std::vector<std::string_view> symbols;
+  for (const auto& [key, stream] : streams_) {
+    if (stream.state != State::kNone && stream.state != State::kBroken) continue;
+    if (std::ranges::find(symbols, stream.sym) == symbols.end()) symbols.push_back(stream.sym);
+  }
+  return symbols;
+}
+
 void BookStreams::End(int64_t recv_ns, EventSink& sink) {
   for (auto& [key, stream] : streams_) CloseGap(stream, "end", recv_ns, sink);
 }

@@ -133,6 +133,13 @@ class BookStreams {
   // Notes that a connection was made. If it is not the first, what was sent before is missing: that
   // is a gap, and its streams begin anew.
   void Connect(std::string_view session, int64_t recv_ns, EventSink& sink);
+  // Returns when the last message of a connection was received after which nothing is missing that
+  // was not sent as a gap; kNullLong if it had no message.
+  int64_t CompleteNs(std::string_view session) const;
+  // Returns whether a book has a gap that a snapshot must close.
+  bool HasBroken() const;
+  // Returns the symbols of all books that have updates, and lack a snapshot.
+  std::vector<std::string_view> SymbolsWithoutSnapshot() const;
   // Closes all gaps at the end of the recording.
   void End(int64_t recv_ns, EventSink& sink);
 

@@ -53,6 +53,14 @@ class VenueDecoder {
   // Closes the gaps at the end of the recording.
   void End(int64_t recv_ns, EventSink& sink) { books_.End(recv_ns, sink); }
 
+  // For connections that are live. A book of these exchanges begins with an answer by HTTP; returns
+  // the symbol that a request asks for, or an empty text. Of others, it is always empty.
+  virtual std::string_view SymbolOfRequest(std::string_view /*address*/) const { return {}; }
+  virtual bool has_requests() const { return false; }
+  const BookStreams& books() const { return books_; }
+  // Notes that a connection of an earlier process had its last message then.
+  void Continue(std::string_view connection, int64_t recv_ns) { books_.Touch(connection, recv_ns); }
+
  protected:
   virtual VenueOutcome DecodeMessage(const VenueMessage& message) = 0;
   // Takes an answer to a request by HTTP.

@@ -5,17 +5,6 @@
 #include "base/status.h"
 
 namespace tickstack::feed::market {
-namespace {
-
-// Whether a type of a message can be part of a name that is shown.
-bool IsTypeName(std::string_view type) {
-  constexpr size_t kTypeBytesMax = 32;
-  return !type.empty() && type.size() <= kTypeBytesMax &&
-         std::ranges::all_of(type, [](char c) { return c > ' ' && c <= '~'; });
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<WebsocketRecording>> WebsocketRecording::Open(
     std::vector<std::string> paths, std::string venue) {
   if (paths.size() > kFilesMax) {
@@ -28,8 +17,7 @@ absl::StatusOr<std::unique_ptr<WebsocketRecording>> WebsocketRecording::Open(
 }
 
 absl::Status WebsocketRecording::Rewind() {
-  counts_ = {};
-  TS_ASSIGN_OR_RETURN(decoder_, MakeVenueDecoder(venue_, counts_));
+  TS_ASSIGN_OR_RETURN(decoder_, RecordDecoder::Create(venue_));
   files_.clear();
   for (const std::string& path : paths_) {
     TS_ASSIGN_OR_RETURN(std::unique_ptr<RecordingFile> file, RecordingFile::Open(path));
@@ -37,7 +25,6 @@ absl::Status WebsocketRecording::Rewind() {
   }
   has_begun_ = ended_ = false;
   recv_ns_ = kNullLong;
-  messages_ = 0;
   return absl::OkStatus();
 }
 
@@ -79,40 +66,17 @@ absl::Status WebsocketRecording::Decode(EventSink& sink) {
     return absl::OkStatus();
   }
   const RecordingFile& file = *files_[chosen_];
-  if (!file.why().empty()) return Problem(file, "line", file.why());
-  const Record& record = file.record();
-  if (record.kind == Record::Kind::kConnected) {
-    counts_.AddNamed("connections");
-    decoder_->Connect(record.connection, record.recv_ns, sink);
-    return absl::OkStatus();
+  const auto place = [&] { return file.Place(); };
+  if (!file.why().empty()) {
+    decoder_->CountBadLine(place, file.why());
+    return CutOff(file, file.why());
   }
-  return DecodeText(file, sink);
+  const RecordDecoder::Outcome outcome = decoder_->Take(file.record(), place, sink);
+  return outcome.why.empty() ? absl::OkStatus() : CutOff(file, outcome.why);
 }
 
-absl::Status WebsocketRecording::DecodeText(const RecordingFile& file, EventSink& sink) {
-  const Record& record = file.record();
-  ++messages_;
-  if (const std::string why = json_.Parse(record.text); !why.empty()) {
-    return Problem(file, "json", why);
-  }
-  EventHead head;
-  head.recv_ns = record.recv_ns;
-  head.seq = messages_;
-  const VenueOutcome outcome = decoder_->Decode({record, json_.root(), head, sink});
-  const std::string_view type = IsTypeName(outcome.type) ? outcome.type : "other";
-  if (!outcome.why.empty()) return Problem(file, type, outcome.why);
-  if (outcome.is_known) {
-    counts_.AddNamed(type);
-  } else {
-    counts_.AddUnknown(type);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WebsocketRecording::Problem(const RecordingFile& file, std::string_view type,
-                                         std::string_view why) {
-  counts_.AddNamed(fmt::format("bad_{}", type));
-  counts_.AddProblem(fmt::format("{}: {}: {}", file.Place(), type, why));
+// Returns an error if the file ends within the line, which does not fit.
+absl::Status WebsocketRecording::CutOff(const RecordingFile& file, std::string_view why) {
   if (file.has_end()) return absl::OkStatus();
   return DataLoss("{}: the file is cut off: {}", file.Place(), why);
 }

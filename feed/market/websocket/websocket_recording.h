@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "feed/market/event_reader.h"
+#include "feed/market/websocket/record_decoder.h"
 #include "feed/market/websocket/recording_file.h"
-#include "feed/market/websocket/venue_decoder.h"
 
 namespace tickstack::feed::market {
 
@@ -30,27 +30,23 @@ class WebsocketRecording final : public EventReader {
   int64_t time_ns() const override { return recv_ns_; }
   absl::Status Decode(EventSink& sink) override;
   absl::Status Rewind() override;
-  const MessageCounts& counts() const override { return counts_; }
+  const MessageCounts& counts() const override { return decoder_->counts(); }
 
  private:
   WebsocketRecording(std::vector<std::string> paths, std::string venue)
       : paths_(std::move(paths)), venue_(std::move(venue)) {}
   absl::Status AdvanceFile(size_t file);
   void ChooseFile();
-  absl::Status DecodeText(const RecordingFile& file, EventSink& sink);
-  absl::Status Problem(const RecordingFile& file, std::string_view type, std::string_view why);
+  static absl::Status CutOff(const RecordingFile& file, std::string_view why);
 
   const std::vector<std::string> paths_;
   const std::string venue_;
   std::vector<std::unique_ptr<RecordingFile>> files_;  // nullptr: read to its end.
-  std::unique_ptr<VenueDecoder> decoder_;
-  JsonText json_;
+  std::unique_ptr<RecordDecoder> decoder_;
   size_t chosen_ = 0;       // The file whose record is the current one.
   bool has_begun_ = false;  // All files are at their first record, or behind it.
   bool ended_ = false;      // The last step closes the gaps.
   int64_t recv_ns_ = kNullLong;
-  int64_t messages_ = 0;
-  MessageCounts counts_;
 };
 
 }  // namespace tickstack::feed::market
