@@ -254,7 +254,7 @@ std::function<void()> AddSourceFlags(CLI::App& command, SourceSettings& source) 
           "dbn: a file of Databento; tardis: a CSV file of Tardis; "
           "taq: a file of NYSE Daily TAQ; "
           "mdp3: a capture of CME; "
-          "websocket: recorded messages of a crypto exchange")
+          "websocket: messages of a crypto exchange")
       ->check(CLI::IsMember(names))
       ->default_str(source.kind());
   auto texts = std::make_shared<std::map<std::string, std::string, std::less<>>>();

@@ -57,13 +57,18 @@ std::vector<Schema> MarketOptions::Schemas() const {
 }
 
 std::vector<SourceOption> LiveOptions::List() {
-  constexpr int64_t kMibMax = 1'000'000, kReceiveMibMax = 1'000;
-  return {
-      {"lines", "live: lines to receive, such as 239.1.1.1:5000,239.2.1.1:5000@eth2", &lines},
-      {"interface", "live: interface of lines without one", &interface},
-      {"keep_mib", "live: MiB of rows kept while the tickerplant is away", &keep_mib, 1, kMibMax},
-      {"receive_mib", "live: MiB of the kernel's buffer of each line", &receive_mib, 1,
-       kReceiveMibMax}};
+  constexpr int64_t kReceiveMibMax = 1'000;
+  return {{"lines", "live: lines to receive, such as 239.1.1.1:5000,239.2.1.1:5000@eth2", &lines},
+          {"interface", "live: interface of lines without one", &interface},
+          KeepOption(),
+          {"receive_mib", "live: MiB of the kernel's buffer of each line", &receive_mib, 1,
+           kReceiveMibMax}};
+}
+
+SourceOption LiveOptions::KeepOption() {
+  constexpr int64_t kMibMax = 1'000'000;
+  return {"keep_mib", "live: MiB of rows kept while the tickerplant is away", &keep_mib, 1,
+          kMibMax};
 }
 
 SourceOption LiveOptions::RequestOption() {
@@ -244,7 +249,12 @@ SourceCounts NamedCounts(const market::EventReader& reader) {
   add_types(std::string(), counts.decoded);
   add_types("unknown_", counts.unknown);
   add_types("bad_", counts.bad);
-  named.insert(named.end(), counts.named.begin(), counts.named.end());
+  for (auto& count : NamedCounts(counts)) named.push_back(std::move(count));
+  return named;
+}
+
+SourceCounts NamedCounts(const market::MessageCounts& counts) {
+  SourceCounts named(counts.named.begin(), counts.named.end());
   const std::pair<std::string_view, int64_t> others[] = {{"packets", counts.packets},
                                                          {"bad_packets", counts.bad_packets},
                                                          {"other_packets", counts.other_packets},

@@ -27,15 +27,18 @@ SourceOption GapWaitOption(int64_t* field);
 
 // Returns the counts of a reader by name, except those that are 0.
 SourceCounts NamedCounts(const market::EventReader& reader);
+// The same for a protocol whose types are names.
+SourceCounts NamedCounts(const market::MessageCounts& counts);
 
 // The options of sources that can be received live (live_source.h).
 struct LiveOptions {
   std::vector<SourceOption> List();
+  SourceOption KeepOption();
   SourceOption RequestOption();             // Of protocols that have requests.
   std::vector<SourceOption> SoupOptions();  // Of protocols that are sent by SoupBinTCP.
   bool is_on() const { return !lines.empty(); }
 
-  // Such as 239.1.1.1:5000, 239.1.1.1:5000@eth1 or soup:10.1.1.1:5000.
+  // Such as 239.1.1.1:5000, 239.1.1.1:5000@eth1, soup:10.1.1.1:5000 or wss://host/path.
   std::vector<std::string> lines;
   std::string interface;         // Of lines without one; empty: the kernel chooses.
   std::string request;           // Server that is asked for missing messages; empty: none.
