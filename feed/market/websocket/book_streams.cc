@@ -264,7 +264,9 @@ int64_t BookStreams::CompleteNs(std::string_view session) const {
   int64_t complete_ns = found == connections_.end() ? kNullLong : found->second;
   for (const auto& [key, stream] : streams_) {
     if (stream.session != session || !stream.gap_) continue;
-    complete_ns = std::min(complete_ns, stream.gap_->first_time_ns);
+    const BookStream::OpenGap& open = *stream.gap_;
+    const bool had_message = open.first_time_ns != kNullLong;  // Before the gap.
+    complete_ns = std::min(complete_ns, had_message ? open.first_time_ns : open.last_time_ns);
   }
   return complete_ns;
 }

@@ -92,6 +92,16 @@ TEST_F(RecordDecoderTest, AGapThatIsOpenBelongsToThatOfTheNextConnection) {
   EXPECT_THAT(Gaps(), ElementsAre(HasSubstr("from=4 to=8")));
 }
 
+TEST_F(RecordDecoderTest, AGapAtTheFirstMessageOfABookBeginsThere) {
+  Begin("kraken");
+  Connect(1);
+  Message(2, R"({"channel":"book","type":"snapshot","data":[{"symbol":"X","bids":[],"asks":[],)"
+             R"("checksum":7}]})");
+  Message(3, R"({"channel":"heartbeat"})");
+  EXPECT_TRUE(books().HasBroken());
+  EXPECT_EQ(decoder_->Positions(kConnection).at(0).delivered_ns, 2);
+}
+
 TEST_F(RecordDecoderTest, ABookLacksASnapshotBeforeItsFirstAndAfterAGap) {
   Begin("binance");
   EXPECT_THAT(books().SymbolsWithoutSnapshot(), IsEmpty());
