@@ -14,8 +14,8 @@
 namespace tickstack::feed::market {
 namespace {
 
-constexpr const char* kVenueNames[] = {"binance",  "binance-futures", "bitstamp",
-                                       "coinbase", "deribit",         "kraken"};
+constexpr const char* kVenueNames[] = {"binance", "binance-futures", "bitstamp", "coinbase",
+                                       "deribit", "kraken",          "okx"};
 constexpr size_t kEventsMax = 10'000;  // Texts that are kept.
 
 struct ReadResult {
@@ -46,7 +46,8 @@ ReadResult ReadAll(WebsocketRecording& recording) {
 void Run(std::span<const std::byte> data) {
   static const ScratchFolder folder;
   if (data.empty()) return;
-  const auto venue = static_cast<size_t>(data[0]) % std::size(kVenueNames);
+  const auto venue =
+      static_cast<uint8_t>(static_cast<uint8_t>(data[0]) - '0') % std::size(kVenueNames);
   const std::string path = folder.Write("a", data.subspan(1));
   auto recording = WebsocketRecording::Open({path}, kVenueNames[venue]);
   if (!recording.ok()) return;

@@ -56,7 +56,7 @@ class SpooledSource : public Source, public LiveInput {
   // Returns how far the messages are decoded whose events were given to rows().
   virtual std::vector<market::StreamPosition> Positions() const = 0;
   // From now on, lines whose sender waits for its reader are not read, or are read again.
-  virtual void SetPaused(bool paused) = 0;
+  virtual void SetPaused(bool /*paused*/) {}
   // From now on, messages give no rows, or give them again.
   virtual void SetDrops(bool drops, int64_t now_ns) = 0;
   virtual const market::MessageCounts& MessagesCounted() const = 0;

@@ -3,6 +3,7 @@
 cuts connections, is late, slow, silent and wrong, and the feed is killed. Rows are compared with an independent decoder;
 what was not received is in `gap`."""
 
+import json
 import os
 import pathlib
 import random
@@ -51,6 +52,45 @@ class Sent:
 
     def rows(self):
         return websocket_messages.Recording(self.venue, self.records).rows
+
+
+def okx_messages(seed, count):
+    """A snapshot and updates of a random book, trades and best prices, and the book at the end."""
+    rng, book, seq, time_ms, texts = random.Random(seed), {"B": {}, "S": {}}, 100, 1_700_000_000_000, []
+
+    def message(channel, data, **more):
+        texts.append(json.dumps({"arg": {"channel": channel, "instId": "BTC-USDT"}, **more, "data": [data | {"ts": str(time_ms)}]}))
+
+    def row(side):
+        price = rng.randrange(900, 1000) if side == "B" else rng.randrange(1000, 1100)
+        size = rng.choice([0, rng.randrange(1, 10_000)])
+        book[side].pop(price / 10, None)
+        if size:
+            book[side][price / 10] = size / 1000
+        return [f"{price / 10:.2f}", f"{size / 1000:.3f}", "0", "1"]
+
+    def rows(most):
+        return {key: [row(side) for _ in range(rng.randrange(most))] for side, key in (("B", "bids"), ("S", "asks"))}
+    texts.append(json.dumps({"event": "subscribe", "arg": {"channel": "books", "instId": "BTC-USDT"}}))
+    message("books", rows(50) | {"checksum": 0, "prevSeqId": -1, "seqId": seq}, action="snapshot")
+    for number in range(count):
+        previous, time_ms = seq, time_ms + rng.randrange(100)
+        kind = rng.randrange(5)
+        if kind == 0:
+            message("trades", {"instId": "BTC-USDT", "tradeId": str(number), "px": "100.0", "sz": "0.5", "side": rng.choice(["buy", "sell"])})
+        elif kind == 1:
+            message("bbo-tbt", {"asks": [["100.1", "2", "0", "1"]], "bids": [], "seqId": seq})
+        elif kind == 2:  # Nothing has changed.
+            message("books", {"asks": [], "bids": [], "checksum": 0, "prevSeqId": seq, "seqId": seq}, action="update")
+        else:
+            seq = rng.randrange(10) if number % 500 == 499 else seq + rng.randrange(1, 5)
+            message("books", rows(4) | {"checksum": 0, "prevSeqId": previous, "seqId": seq}, action="update")
+    seq, previous = seq + 1_000, seq
+    for each in book.values():
+        each[95.0 if each is book["B"] else 105.0] = 1.0
+    message("books", {"bids": [["95", "1", "0", "1"]], "asks": [["105", "1", "0", "1"]], "checksum": 0, "prevSeqId": previous, "seqId": seq},
+            action="update")
+    return texts, book
 
 
 class WebsocketLiveTest(stack.StackTest):
@@ -291,6 +331,39 @@ class WebsocketLiveTest(stack.StackTest):
         counts = self.stats(running)["messages"]
         self.assertEqual((1, 1), (counts["bad_checksums"], counts["lost_connections"]))
         stack.wait_until(lambda: self.stats(running)["messages"]["checksums"] > 4_269, what="the second connection")
+
+    def test_a_made_stream_of_okx(self):
+        texts, book = okx_messages(seed=7, count=3_000)
+        sent = Sent("okx")
+        running = self.start("okx", self.serve(self.replay(texts, sent)).address(), name="whole")
+        self.wait_for_all(sent, len(texts) + 1)
+        self.assertNotIn("gap", self.compare(running, sent))
+        self.assertEqual(0, running.stop())
+
+        def chained(text):
+            data = websocket_messages.parse(text)["data"][0]
+            return "prevSeqId" in data and int(data["seqId"]) > int(data["prevSeqId"])
+        removed = next(number for number in range(len(texts) // 2, len(texts)) if chained(texts[number]))
+
+        def script(peer):
+            peer.receive()
+            for number, text in enumerate(texts):
+                if server.connects > 1 or number != removed:
+                    peer.send(text)
+            peer.serve_pings()
+        server = self.serve(script)
+        running = self.start("okx", server.address(), name="gap")
+        stack.wait_until(lambda: running.count("gap") == 2, what="the gaps")
+        last = websocket_messages.parse(texts[-1])["data"][0]["seqId"]
+        stack.wait_until(lambda: running.ask("rdb", f"count select from level where seq={last},cond=`"), what="the last update")
+        gaps = running.ask("rdb", "select sym,first_seq,last_seq,closed from gap")
+        missing = websocket_messages.parse(texts[removed])["data"][0]
+        self.assertEqual((["BTC-USDT", ""], [int(missing["prevSeqId"]) + 1, None], [int(missing["seqId"]), None], ["connect"] * 2),
+                         tuple(list(gaps[column]) for column in ("sym", "first_seq", "last_seq", "closed")))
+        found = running.ask("rdb", "select sym,side,price,size,cond from level")
+        rows = [dict(zip(found, row)) for row in zip(found["sym"], found["side"].decode(), *list(found.values())[2:])]
+        for side in "BS":
+            self.assertEqual(book[side], websocket_messages.book(rows, "BTC-USDT", side))
 
     def test_a_server_that_is_late(self):
         texts, sent = self.texts(BOOKS)[:200], Sent("kraken")

@@ -494,6 +494,41 @@ class Recording:
                 self._change(stream, head, levels)
             stream.last = number
 
+    # OKX.
+
+    def _okx(self, value):
+        if "event" in value:
+            return
+        channel, sym = value["arg"]["channel"], value["arg"]["instId"]
+        for data in value["data"]:
+            time = int(data["ts"]) * 1_000_000 - EPOCH
+            head = self._head(sym, channel, time, int(data["seqId"]) if "seqId" in data else None)
+            if channel in ("trades", "trades-all"):
+                self._trade(head, data["px"], data["sz"], {"buy": "B", "sell": "S"}[data["side"]], data["tradeId"])
+            elif channel == "tickers":
+                self._quote(head, data["bidPx"], data["bidSz"], data["askPx"], data["askSz"])
+            elif channel == "bbo-tbt":
+                best = [(data[key][0][:2] if data[key] else (None, None)) for key in ("bids", "asks")]
+                self._quote(head, *best[0], *best[1])
+            elif channel.startswith("books"):
+                self._okx_book(self._stream(channel, sym), head, value.get("action", "snapshot"), data)
+
+    def _okx_book(self, stream, head, action, data):
+        levels = [(side, row[0], row[1], None, None) for side, key in (("B", "bids"), ("S", "asks")) for row in data[key]]
+        if action == "snapshot":
+            self._start(stream, head, levels)
+        elif stream.last is None or int(data["prevSeqId"]) == stream.last:
+            self._change(stream, head, levels)
+        elif head["seq"] <= stream.last:
+            self.counts["repeated"] += 1
+            self._levels(head, levels, "unsynced")
+            return
+        else:
+            self._open_gap(stream, stream.last + 1, int(data["prevSeqId"]))
+            stream.state = "broken"
+            self._change(stream, head, levels)
+        stream.last = head["seq"]
+
 
 def book(rows, sym, side):
     """The book that the rows of `level` make, as {price: size}: what docs/feeds/crypto.md says about `cond`."""

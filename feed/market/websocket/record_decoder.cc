@@ -17,9 +17,10 @@ bool IsTypeName(std::string_view type) {
 // The types of messages that have no book. Others may.
 bool IsWithoutBook(std::string_view type) {
   constexpr std::string_view kTypes[] = {
-      "trade",  "aggTrade", "live_trades",  "match",      "last_match",   "trades",
-      "quote",  "ticker",   "ticker_batch", "bookTicker", "heartbeat",    "market_trades",
-      "status", "response", "other",        "subscribe",  "subscriptions"};
+      "trade",      "aggTrade", "live_trades", "match",        "last_match",
+      "trades",     "quote",    "ticker",      "ticker_batch", "tickers",
+      "trades-all", "bbo-tbt",  "bookTicker",  "heartbeat",    "market_trades",
+      "status",     "response", "other",       "subscribe",    "subscriptions"};
   return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 

@@ -6,6 +6,7 @@
 #include "feed/market/websocket/coinbase_decoder.h"
 #include "feed/market/websocket/deribit_decoder.h"
 #include "feed/market/websocket/kraken_decoder.h"
+#include "feed/market/websocket/okx_decoder.h"
 
 namespace tickstack::feed::market {
 namespace {
@@ -24,6 +25,7 @@ constexpr Venue kVenues[] = {
     {"binance", MakeDecoder<BinanceDecoder>},   {"binance-futures", MakeDecoder<BinanceDecoder>},
     {"bitstamp", MakeDecoder<BitstampDecoder>}, {"coinbase", MakeDecoder<CoinbaseDecoder>},
     {"deribit", MakeDecoder<DeribitDecoder>},   {"kraken", MakeDecoder<KrakenDecoder>},
+    {"okx", MakeDecoder<OkxDecoder>},
 };
 
 }  // namespace
