@@ -88,6 +88,7 @@ struct TableToCheck {
   bool is_partitioned = false;
   std::vector<std::pair<std::string, Type>> types;  // Found: of columns that can be opened.
   std::vector<std::string> unnamed;  // Found: files that may be columns, which `.d` does not name.
+  std::vector<std::string> names;    // Found: the names in `.d`.
 };
 
 // Returns the column that a file of a table's directory belongs to, as its `column#` or `column##`.
@@ -298,6 +299,7 @@ absl::StatusOr<DatabaseCheck> CheckVersion(TableToCheck& table,
   }
   TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, is_left_out, domains, workers, stop, check));
   table.unnamed = UnnamedFiles(directory, *names);
+  table.names = *names;
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
   // Results are in `columns`.
@@ -387,6 +389,33 @@ void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
       AddFinding({tables[i].directory + "/" + column, std::nullopt,
                   fmt::format("a column of {}, expected {} as in the newest partition",
                               NameOf(type), NameOf(expected))},
+                 check);
+    }
+  }
+}
+
+// Reports columns that the newest partition of their table lacks: queries do not find them in any.
+// `tables` are in the order of their partitions. Each column is reported once, in the newest
+// partition that has it.
+void CheckColumnsOfNewest(const Database& database, std::span<const TableToCheck> tables,
+                          DatabaseCheck& check) {
+  std::map<std::string_view, std::set<std::string_view>> told;  // By table; with the newest's.
+  for (size_t i = tables.size(); i-- > 0;) {
+    const TableToCheck& table = tables[i];
+    if (table.name.empty() || table.types.empty()) continue;
+    const auto [at, is_newest] = told.try_emplace(table.name);
+    if (is_newest) {
+      at->second.insert(table.names.begin(), table.names.end());
+      for (const std::string& file : table.unnamed) at->second.insert(ColumnOfFile(file));
+      continue;
+    }
+    for (const auto& [column, type] : table.types) {
+      if (column == database.partition_column()) continue;  // CheckPartitionColumn reports it.
+      if (!at->second.insert(column).second) continue;
+      AddFinding({table.directory + "/" + column, std::nullopt,
+                  fmt::format("a column that the newest partition of {} lacks: queries do not find "
+                              "it in any partition",
+                              table.name)},
                  check);
     }
   }
@@ -504,7 +533,7 @@ absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std:
   DatabaseCheck check;
   check.partitions = 1;
   std::vector<TableToCheck> tables;
-  for (const std::string& each : directories) tables.push_back({each, {}, false, {}, {}});
+  for (const std::string& each : directories) tables.push_back({each, {}, false, {}, {}, {}});
   TS_RETURN_IF_ERROR(
       CheckTables(tables, {root, sym_bytes, database->domains()}, workers, stop, check));
   CheckUnnamed(tables, check);
@@ -540,17 +569,18 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
     for (const std::string& directory : *directories) {
       std::string name = directory.substr(partition.directory.size() + 1);
       if (database->FindPartitioned(name) == nullptr) name.clear();  // Queries cannot name it.
-      tables.push_back({directory, std::move(name), true, {}, {}});
+      tables.push_back({directory, std::move(name), true, {}, {}, {}});
     }
   }
   for (const Database::RootTable& table : database->splayed_tables()) {
-    tables.push_back({table.table->directory(), {}, false, {}, {}});
+    tables.push_back({table.table->directory(), {}, false, {}, {}, {}});
   }
 
   const auto never = [] { return false; };
   TS_RETURN_IF_ERROR(
       CheckTables(tables, {root, sym_bytes, database->domains()}, workers, never, check));
   CheckTypes(tables, check);
+  CheckColumnsOfNewest(*database, tables, check);
   CheckUnnamed(tables, check);
   CheckPartitionColumn(*database, tables, check);
   CheckTablesOfPartitions(*database, tables, check);

@@ -36,7 +36,7 @@ struct DatabaseCheck {
 //   domains        torn and repeated names
 //   partitions     for each table: its `.d`; that each column exists, is whole (CheckColumn) and
 //                  has as many rows as the others; that the newest partition has the table, with
-//                  the same types
+//                  the same types and all columns of the older ones
 //                  The partitions are named for none of its columns. A partition has no files
 //   root           splayed tables and flat files
 //   checksums      every block of every file that has them

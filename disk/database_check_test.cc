@@ -213,7 +213,7 @@ TEST_F(DatabaseCheckTest, NamesATimeThatGoesBackWithinASymbol) {
 // Goal: every flipped bit of a `.d` is detected. Method: flip each of them, with another partition
 // that shows the table's columns.
 TEST_F(DatabaseCheckTest, SeesEveryChangedBitOfTheColumnList) {
-  RemovePlainSymbols();
+  std::filesystem::remove_all(files_.PathOf("2024.01.02"));
   for (const std::string day : {"2024.01.01/", "2024.01.03/"}) {
     files_.Write(day + "trade/.d", NamesFile({"size", "time"}));
     files_.Write(day + "trade/size", VectorFile<int32_t>(6, {1, 2}));
@@ -238,9 +238,9 @@ TEST_F(DatabaseCheckTest, SeesEveryChangedBitOfTheColumnList) {
 }
 
 TEST_F(DatabaseCheckTest, NamesAColumnThatOnePartitionsListLeavesOut) {
-  files_.Write("2024.01.03/trade/.d", NamesFile({"size", "time"}));
-  files_.Write("2024.01.03/trade/size", VectorFile<int32_t>(6, {1, 2}));
-  files_.Write("2024.01.03/trade/time", VectorFile<int64_t>(12, {1, 2}));
+  files_.Write("2024.01.01/trade/.d", NamesFile({"size", "time"}));
+  files_.Write("2024.01.01/trade/size", VectorFile<int32_t>(6, {1, 2}));
+  files_.Write("2024.01.01/trade/time", VectorFile<int64_t>(12, {1, 2}));
   RemovePlainSymbols();
   files_.Write(table_ + ".d", NamesFile({"sym", "time", "text", "old", "src"}));
   EXPECT_THAT(Findings(), ElementsAre(".d: does not name column size, whose file is there, and "
@@ -254,6 +254,8 @@ TEST_F(DatabaseCheckTest, NamesATableThatALaterPartitionLacks) {
     files_.Write(directory + "/.d", NamesFile({"time"}));
     files_.Write(directory + "/time", VectorFile<int64_t>(12, {1, 2}));
   };
+  std::filesystem::remove_all(files_.PathOf(table_));
+  add("2024.01.02/trade");
   add("2024.01.01/quote");
   add("2024.01.03/quote");
   EXPECT_THAT(Findings(),
@@ -315,17 +317,36 @@ TEST_F(DatabaseCheckTest, NamesLinksThatLeadNowhere) {
 }
 
 TEST_F(DatabaseCheckTest, NamesColumnsOfOtherTypesThanTheNewest) {
-  for (const std::string day : {"2024.01.03/", "2024.01.04/"}) {
+  for (const std::string day : {"2023.12.31/", "2024.01.01/"}) {
     files_.Write(day + "trade/.d", NamesFile({"size", "time"}));
     files_.Write(day + "trade/size", VectorFile<int32_t>(6, {1, 2}));
     files_.Write(day + "trade/time", VectorFile<int64_t>(12, {1, 2}));
   }
   EXPECT_THAT(Findings(), IsEmpty());
-  files_.Write("2024.01.03/trade/size", VectorFile<int64_t>(7, {1, 2}));
-  files_.Write("2024.01.04/other/.d", NamesFile({"size"}));
-  files_.Write("2024.01.04/other/size", VectorFile<int64_t>(7, {1, 2}));
-  EXPECT_THAT(Findings(), ElementsAre("2024.01.03/trade/size: a column of long, expected int as in "
+  files_.Write("2024.01.01/trade/size", VectorFile<int64_t>(7, {1, 2}));
+  files_.Write("2024.01.02/other/.d", NamesFile({"size"}));
+  files_.Write("2024.01.02/other/size", VectorFile<int64_t>(7, {1, 2}));
+  EXPECT_THAT(Findings(), ElementsAre("2024.01.01/trade/size: a column of long, expected int as in "
                                       "the newest partition"));
+}
+
+// Goal: a column that queries have lost, since the newest partition lacks it, is named once. One
+// that older partitions lack is not named. Method: two older partitions with another column.
+TEST_F(DatabaseCheckTest, NamesColumnsThatTheNewestPartitionLacks) {
+  for (const std::string day : {"2023.12.31/", "2024.01.01/"}) {
+    files_.Write(day + "trade/.d", NamesFile({"size", "ex"}));
+    files_.Write(day + "trade/size", VectorFile<int32_t>(6, {1, 2}));
+    files_.Write(day + "trade/ex", VectorFile<int64_t>(7, {1, 2}));
+  }
+  EXPECT_THAT(Findings(), ElementsAre("2024.01.01/trade/ex: a column that the newest partition of "
+                                      "trade lacks: queries do not find it in any partition"));
+  // The newest partition has the column, in a file that cannot be read.
+  files_.Write(table_ + ".d",
+               NamesFile({"sym", "time", "size", "text", "old", "name", "src", "ex"}));
+  files_.Write(table_ + "ex", "nonsense");
+  EXPECT_THAT(Findings(), ElementsAre(testing::StartsWith("ex@0: ")));
+  files_.Write(table_ + "ex", VectorFile<int64_t>(7, {1, 2, 3, 4}));
+  EXPECT_THAT(Findings(), IsEmpty());
 }
 
 TEST_F(DatabaseCheckTest, NamesWhatMovesAndDoubledSegmentsLeft) {

@@ -15,6 +15,7 @@
 #include "disk/column_writer.h"
 #include "disk/file_image.h"
 #include "disk/left_out_table.h"
+#include "disk/partition_name.h"
 #include "disk/partition_versions.h"
 #include "disk/row_order.h"
 #include "disk/rows_of_date.h"
@@ -279,6 +280,27 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
   return std::string();
 }
 
+absl::Status CheckHoldsDays(const std::string& database) {
+  TS_ASSIGN_OR_RETURN(const std::vector<std::string> segments, Segments(database));
+  std::string other;
+  for (const std::string& segment : segments) {
+    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(segment);
+    if (absl::IsNotFound(entries.status())) continue;
+    TS_RETURN_IF_ERROR(entries.status());
+    for (const DirectoryEntry& entry : *entries) {
+      const std::optional<PartitionName> name = ParsePartitionName(entry.name);
+      if (!name || entry.is_file) continue;
+      if (name->kind == PartitionKind::kDate) return absl::OkStatus();
+      other = fmt::format("{}/{}: a partition by {}", segment, entry.name, NameOf(name->kind));
+    }
+  }
+  if (other.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "{}, expected partitions by date: queries would not see it once the database has a day. Use "
+      "another database for days",
+      other);
+}
+
 absl::Status RemoveUnfinished(const std::string& segment, const Storage& storage) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
   for (const DirectoryEntry& entry : entries) {
@@ -297,6 +319,7 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
                       SymbolFileWriter::Open(options.database, storage));
   TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options.database, date));
   if (!there.empty()) return FailedPrecondition("{}: the day is written", there);
+  TS_RETURN_IF_ERROR(CheckHoldsDays(options.database));
   TS_ASSIGN_OR_RETURN(const std::string segment, SegmentOf(options.database, date));
   TS_RETURN_IF_ERROR(RemoveUnfinished(segment, storage));
 

@@ -101,6 +101,10 @@ absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date)
 // is moved between segments, and after a move that was interrupted, returns the renamed directory.
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date);
 
+// kInvalidArgument if the partitions of a database are months, years or numbers. Queries would not
+// see any of them once it has a day. Cost: listing its segments.
+absl::Status CheckHoldsDays(const std::string& database);
+
 // Writes the partition of `date` durably. `tables` and `left_out` together must have every table of
 // the process, also those without rows: kdb+ requires each table in each partition. They must share
 // one SymbolTable.
@@ -108,7 +112,8 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
 //   kFailedPrecondition  the date already has a partition
 //   kUnavailable         another process is writing to the database
 //   kResourceExhausted   the disk is full
-//   kInvalidArgument     the name of a table or column is invalid for a file
+//   kInvalidArgument     the name of a table or column is invalid for a file; or the database's
+//                        partitions are not days
 //
 // An error leaves no new partition; files that were written for it are removed, if possible.
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,

@@ -1,54 +1,102 @@
 #include "disk/schema_check.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/directory.h"
 #include "base/status.h"
 #include "disk/database.h"
 #include "disk/partition_name.h"
+#include "disk/partition_writer.h"
 #include "disk/segment_list.h"
 
 namespace tickstack::disk {
 namespace {
 
+constexpr std::string_view kPartitionColumn = "date";
+
 char LetterFor(Type type) { return type == Type::kList ? '*' : LetterOf(type); }
 
-// Returns the types that a part of a table has, for the columns of a schema. A column that cannot
-// be read keeps the schema's type.
-Schema WithTypesOf(const SplayedTable& part, const Schema& schema) {
+// Returns the columns that a part of a table has: those of a schema with the part's types, then the
+// others. A column that cannot be read keeps the schema's type, and is left out if the schema lacks
+// it. `date`, which no partition stores, is as in the schema.
+Schema StoredSchema(const SplayedTable& part, const Schema& schema) {
   Schema found = schema;
-  for (ColumnSpec& column : found.columns) {
-    const int at = part.Find(column.name);
-    if (at < 0) continue;
-    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
-        part.Column(static_cast<size_t>(at));
-    if (file.ok()) column.type = (*file)->type();
+  std::erase_if(found.columns, [&part](const ColumnSpec& column) {
+    return column.name != kPartitionColumn && part.Find(column.name) < 0;
+  });
+  found.key_columns = static_cast<size_t>(
+      std::count_if(schema.columns.begin(),
+                    schema.columns.begin() + static_cast<std::ptrdiff_t>(schema.key_columns),
+                    [&found](const ColumnSpec& column) { return found.Find(column.name) >= 0; }));
+  for (size_t i = 0; i < part.columns(); ++i) {
+    const std::string& name = part.column_names()[i];
+    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file = part.Column(i);
+    if (!file.ok() || name == kPartitionColumn) continue;
+    if (const int at = found.Find(name); at >= 0) {
+      found.columns[static_cast<size_t>(at)].type = (*file)->type();
+    } else {
+      found.columns.push_back({name, (*file)->type()});
+    }
   }
   return found;
 }
 
-// Describes how a schema differs from what a partition has; empty if it does not.
-std::string Difference(const std::string& root, const std::string& directory, const Schema& schema,
-                       const Schema& stored) {
-  std::string columns;
-  std::string change;
-  for (size_t i = 0; i < schema.columns.size(); ++i) {
-    const ColumnSpec& column = schema.columns[i];
-    const Type found = stored.columns[i].type;
-    if (found == column.type || column.name == "date") continue;
-    columns += fmt::format("{}{} has type {}, expected {} as in the partition",
-                           columns.empty() ? "" : "; ", column.name, LetterFor(column.type),
-                           LetterFor(found));
-    if (change.empty()) {
-      change = fmt::format("tickstack hdb migrate {} --table {} retype {} {}", root, schema.table,
-                           column.name, LetterFor(column.type));
-    }
+// A way to bring a schema and a partition together.
+struct Difference {
+  std::string what;    // Columns, found and expected.
+  std::string effect;  // On queries.
+  std::string change;  // Of the database, as words of `hdb migrate`.
+};
+
+void Add(std::string what, std::string_view effect, std::string change, Difference& difference) {
+  difference.what += (difference.what.empty() ? "" : "; ") + std::move(what);
+  if (difference.effect.find(effect) == std::string::npos) {
+    difference.effect += fmt::format("{}{}", difference.effect.empty() ? "" : ", and ", effect);
   }
-  if (columns.empty()) return columns;
+  if (difference.change.empty()) difference.change = std::move(change);
+}
+
+// Compares a schema with what a partition has. `is_newer` is true if rows of the schema would be in
+// a newer partition than that one.
+Difference Compare(const Schema& schema, const Schema& stored, bool is_newer) {
+  Difference difference;
+  for (const ColumnSpec& column : schema.columns) {
+    if (column.name == kPartitionColumn) continue;
+    const int at = stored.Find(column.name);
+    if (at < 0) {
+      if (is_newer) continue;  // Older partitions answer nulls.
+      Add(fmt::format("{} is not in the newer partition", column.name),
+          "queries would not find the column",
+          fmt::format("add {} {}", column.name, LetterFor(column.type)), difference);
+      continue;
+    }
+    const Type found = stored.columns[static_cast<size_t>(at)].type;
+    if (found == column.type) continue;
+    Add(fmt::format("{} has type {}, expected {} as in the partition", column.name,
+                    LetterFor(column.type), LetterFor(found)),
+        "queries over several days would fail",
+        fmt::format("retype {} {}", column.name, LetterFor(column.type)), difference);
+  }
+  for (const ColumnSpec& column : stored.columns) {
+    if (!is_newer || schema.Find(column.name) >= 0) continue;
+    Add(fmt::format("{} is missing, the partition has it with type {}", column.name,
+                    LetterFor(column.type)),
+        "queries would no longer find it in any day", fmt::format("drop {}", column.name),
+        difference);
+  }
+  return difference;
+}
+
+// Describes the differences, and how to go on; empty if there are none.
+std::string TextOf(const Difference& difference, const std::string& root,
+                   const std::string& directory, const Schema& stored) {
+  if (difference.what.empty()) return {};
   return fmt::format(
-      "{}: {}: queries over several days would fail. Give [tables] the types of the database ({} = "
-      "\"{}\"), or change the database (`{}`), or use another one",
-      directory, columns, schema.table, FormatSchema(stored), change);
+      "{}: {}: {}. Give [tables] the columns of the database ({} = \"{}\"), or change the database "
+      "(`tickstack hdb migrate {} --table {} {}`), or use another one",
+      directory, difference.what, difference.effect, stored.table, FormatSchema(stored), root,
+      stored.table, difference.change);
 }
 
 }  // namespace
@@ -59,9 +107,9 @@ absl::StatusOr<std::vector<SchemaConflict>> FindSchemaConflicts(const std::strin
   std::vector<SchemaConflict> conflicts;
   TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(database));
   if (!is_there) return conflicts;
+  TS_RETURN_IF_ERROR(CheckHoldsDays(database));
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> opened,
                       Database::Open(database, {.allow_missing_segments = true}));
-  if (opened->partition_kind() != PartitionKind::kDate) return conflicts;
   const std::span<const Partition> partitions = opened->partitions();
   for (const Schema& schema : schemas) {
     for (size_t i = partitions.size(); i-- > 0;) {
@@ -71,7 +119,9 @@ absl::StatusOr<std::vector<SchemaConflict>> FindSchemaConflicts(const std::strin
           SplayedTable::Open(directory, opened->domains());
       // A table without columns that can be read tells nothing, such as one that was left out.
       if (!part.ok() || !(*part)->Rows().ok()) continue;
-      std::string why = Difference(database, directory, schema, WithTypesOf(**part, schema));
+      const Schema stored = StoredSchema(**part, schema);
+      const bool is_newer = !date || *date > partitions[i].value;
+      std::string why = TextOf(Compare(schema, stored, is_newer), database, directory, stored);
       if (!why.empty()) conflicts.push_back({schema.table, std::move(why)});
       break;
     }

@@ -2,7 +2,9 @@
 
 // Compares the schemas of a process with an existing database. A query over several days needs the
 // same type for a column in each of them, so a day with other types than the days before would make
-// every such query fail.
+// every such query fail. The newest partition defines the columns of a table, so a day that lacks
+// one would take it away from the queries of all days. A column that only older partitions lack is
+// null there.
 
 #include <cstdint>
 #include <optional>
@@ -17,15 +19,19 @@ namespace tickstack::disk {
 
 struct SchemaConflict {
   std::string table;
-  // Names the columns, both types, and what can be done.
+  // Names the columns, what is found and expected, and what can be done.
   std::string why;
 };
 
-// Returns the tables of which a column has another type in the newest partition that has the table.
-// Leaves out the partition of `date`, if it is given. Columns that only one of them has are no
-// conflict, and columns whose files cannot be read are not compared. A database that does not
-// exist, or that is not partitioned by date, has no conflicts. Errors: as for Database::Open. Cost:
-// as for that.
+// Returns the tables that do not fit the newest partition that has the table:
+//
+//   a column has another type    queries over both days would fail
+//   the schema lacks a column    no query would find it any longer
+//
+// With `date`, leaves the partition of that date out. If the newest of the others is of a later
+// date, the schema may lack a column, but may not have one that the partition lacks. The order of
+// columns is no conflict, nor are columns whose files cannot be read. A database that does not
+// exist has no conflicts. Errors: as for CheckHoldsDays and Database::Open. Cost: as for these.
 absl::StatusOr<std::vector<SchemaConflict>> FindSchemaConflicts(
     const std::string& database, std::span<const Schema> schemas,
     std::optional<int32_t> date = std::nullopt);

@@ -603,6 +603,69 @@ TEST_F(EndOfDayTest, LeavesATableOutThatHasOtherTypesInTheNewestPartition) {
   EXPECT_TRUE(disk::CheckDatabase(options_.database, workers)->is_sound());
 }
 
+// Goal: a day never takes a column away from the queries of all days, as it does if the newest
+// partition lacks the column: its table stays out until the columns fit. Columns that only older
+// partitions lack are written, and a day before the newest partition may lack columns, but not have
+// others. Method: days of three schemas.
+TEST_F(EndOfDayTest, LeavesATableOutThatLacksAColumnOfTheNewestPartition) {
+  const auto with = [](const std::string& trade) {
+    std::vector<Schema> schemas = Schemas();
+    schemas[0] = *ParseSchema("trade", trade);
+    return schemas;
+  };
+  const auto end = [this](int32_t date, const std::vector<Schema>& schemas) {
+    Stack stack(options_, SIZE_MAX, schemas);
+    stack.Take(End(date));
+    EXPECT_TRUE(stack.Finish());
+    const std::optional<BlockedDay> blocked = stack.rdb().blocked_day();
+    return blocked ? blocked->why : std::string();
+  };
+  EXPECT_EQ(end(kDate - 2, with("time p, sym s, size j")), "");
+  EXPECT_EQ(end(kDate - 1, with("time p, size j, sym s, ex c")), "");
+
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_TRUE(std::filesystem::exists(PartitionOf(kDate) + "/quote/time"));
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate) + "/trade/size"));
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(
+      stack.rdb().blocked_day()->why,
+      testing::AllOf(testing::HasSubstr("ex is missing, the partition has it with type c: queries "
+                                        "would no longer find it in any day"),
+                     testing::HasSubstr("trade = \"time p, sym s, size j, ex c\""),
+                     testing::HasSubstr("--table trade drop ex`")));
+  EXPECT_EQ(end(kDate - 3, with("time p, sym s, size j")), "");
+  EXPECT_THAT(end(kDate - 4, with("time p, sym s, size j, venue s")),
+              testing::AllOf(testing::HasSubstr("venue is not in the newer partition: queries "
+                                                "would not find the column"),
+                             testing::HasSubstr("--table trade add venue s`")));
+
+  disk::ColumnChange change;
+  change.kind = disk::ColumnChange::Kind::kDrop;
+  change.column = "ex";
+  disk::MigrationOptions migration;
+  migration.database = options_.database;
+  ASSERT_TRUE(disk::MigrateTable(migration, "trade", change).ok());
+  ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+}
+
+// Goal: a day is not written among partitions that are not days, which would hide these.
+TEST_F(EndOfDayTest, WritesNoDayIntoADatabaseOfMonths) {
+  std::filesystem::create_directories(options_.database + "/2023.12/trade");
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(stack.rdb().days_kept(), 1u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::HasSubstr("/2023.12: a partition by month, expected partitions by date"));
+}
+
 // Goal: a log that is shorter than its index is not a whole day.
 TEST_F(EndOfDayTest, KeepsADayWhoseLogLostItsEnd) {
   const std::string path = folder_ / "tplog/sym" + FormatDate(kDate);

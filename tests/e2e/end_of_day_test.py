@@ -422,6 +422,51 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual(0, check.returncode, check.stdout)
         self.assertEqual(0, self.run_program("check", str(config), "--data", str(running.data)).returncode)
 
+    # Goal: a stack whose days would take a column away from the queries of all days is refused before it starts, and so
+    # is one whose days would hide partitions that are no days. A column that the database lacks is no reason.
+    def test_other_columns_than_those_of_the_database(self):
+        running = self.start()
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.assertEqual(0, running.stop(), running.log_text())
+        config = running.folder / "stack.toml"
+        text = config.read_text()
+        check = ("check", str(config), "--data", str(running.data))
+        config.write_text(text.replace("size i, note *", "note *, size i, ex c"))
+        more = self.run_program(*check)
+        self.assertEqual(0, more.returncode, more.stderr)
+
+        config.write_text(text.replace(", note *", ""))
+        expected = (r"table trade: .*note is missing, the partition has it with type \*: queries would no longer find it in any "
+                    r"day.*trade = \"time p, sym s, price f, size i, note \*\".*--table trade drop note`")
+        fewer = self.run_program(*check)
+        self.assertEqual(1, fewer.returncode, fewer.stdout)
+        self.assertRegex(fewer.stderr, expected)
+        up = self.run_program("up", str(config), "--data", str(running.data), "--ports", "0", "--date", NEXT)
+        self.assertEqual(1, up.returncode, up.stderr)
+        self.assertRegex(up.stderr.splitlines()[-1], expected)
+        trades = kdb_ipc.encode(["upd", "trade", [Typed("p", [OPEN]), ["a"], [1.0], Typed("i", [1])]])
+        log = self.folder / f"sym{NEXT}"
+        log.write_bytes(b"\xff\x01" + bytes(6) + trades)
+        eod = ("eod", "--config", str(config), "--data", str(running.data), "--date", NEXT, "--log", str(log))
+        written = self.run_program(*eod)
+        self.assertEqual(1, written.returncode, written.stdout)
+        self.assertRegex(written.stderr, "note is missing")
+        database = str(running.data / "hdb")
+        dropped = self.run_program("hdb", "migrate", database, "--table", "trade", "drop", "note")
+        self.assertEqual(0, dropped.returncode, dropped.stderr)
+        written = self.run_program(*eod)
+        self.assertEqual(0, written.returncode, written.stderr)
+        self.assertEqual(0, self.run_program("hdb", "check", database).returncode)
+
+        months = self.folder / "months"
+        (months / "2013.09" / "trade").mkdir(parents=True)
+        other = self.run_program(*eod[:-4], "--date", NEXT, "--log", str(log), "--database", str(months))
+        self.assertEqual(1, other.returncode, other.stdout)
+        self.assertRegex(other.stderr, r"2013\.09: a partition by month, expected partitions by date")
+        self.assertEqual(["2013.09"], sorted(each.name for each in months.iterdir() if each.name[0] in "12"))
+
     def test_an_rdb_that_restarts_meanwhile_is_asked_again(self):
         running = self.start()
         self.publish(running, 150, rows=200)
