@@ -204,10 +204,14 @@ TEST(StackConfig, RefusesNamesOfTablesAndColumnsThatQueriesCannotUse) {
   EXPECT_THAT(ErrorOf("[tickerplant]\n[aggengine]\n[[aggengine.bars]]\nname = 'b'\n"
                       "table = 'trade'\nwidth = '5s'\ncount = 'count'"),
               testing::HasSubstr("table b: column count: this is a word of q"));
+  EXPECT_THAT(ErrorOf("[tables]\ni = 's s'"),
+              testing::HasSubstr("table i: queries find the number of the row under this name"));
+  EXPECT_THAT(ErrorOf("[tables]\nt = 's s, i j'"),
+              testing::HasSubstr("table t: column i: queries find the number of the row"));
   // These are no words, or hide nothing.
   const StackConfig config = Parsed(
-      "[tables]\nx = 'time p, sym s, i j, x j, month m, year i, int i, minute u, second v'\n"
-      "i = 'sym s, date d | count_ j'\nCount = 'Date d, Sum j'\n");
+      "[tables]\nx = 'time p, sym s, I j, x j, month m, year i, int i, minute u, second v'\n"
+      "I = 'sym s, date d | count_ j'\nCount = 'Date d, Sum j'\n");
   EXPECT_EQ(config.schemas.size(), 3u);
 }
 

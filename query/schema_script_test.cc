@@ -48,11 +48,11 @@ TEST(SchemaScript, ReadsTheSchemaOfTick) {
 }
 
 TEST(SchemaScript, ReadsEveryType) {
-  EXPECT_THAT(TablesOf("t:([]b:`boolean$();g:`guid$();x:`byte$();h:`short$();i:`int$();j:`long$();"
+  EXPECT_THAT(TablesOf("t:([]b:`boolean$();g:`guid$();x:`byte$();h:`short$();w:`int$();j:`long$();"
                        "e:`real$();f:`float$();c:`char$();s:`symbol$();p:`timestamp$();"
                        "m:`month$();d:`date$();z:`datetime$();n:`timespan$();u:`minute$();"
                        "v:`second$();t:`time$();l:())"),
-              ElementsAre("t: b b, g g, x x, h h, i i, j j, e e, f f, c c, s s, p p, m m, d d, z z,"
+              ElementsAre("t: b b, g g, x x, h h, w i, j j, e e, f f, c c, s s, p p, m m, d d, z z,"
                           " n n, u u, v v, t t, l *"));
 }
 

@@ -18,10 +18,17 @@ bool IsWordOfTheLanguage(std::string_view name) {
 // In a database that is partitioned by it, each of these is the list of the partitions.
 constexpr std::array<std::string_view, 4> kPartitions = {"date", "month", "year", "int"};
 constexpr std::string_view kEnumeration = "sym", kDay = "date";
+constexpr std::string_view kRowNumber = "i";  // Of each table, in a query of it.
 
 }  // namespace
 
 absl::Status CheckColumnName(std::string_view column) {
+  if (column == kRowNumber) {
+    return InvalidArgument(
+        "column {}: queries find the number of the row under this name: give the column another "
+        "name, such as n",
+        column);
+  }
   if (!IsWordOfTheLanguage(column)) return absl::OkStatus();
   return InvalidArgument(
       "column {}: this is a word of q, which queries would find instead: give the column another "
@@ -34,6 +41,12 @@ absl::Status CheckSchemaNames(const Schema& schema) {
   if (IsWordOfTheLanguage(table)) {
     return InvalidArgument(
         "table {}: this is a word of q, which queries would find instead: give the table another "
+        "name, such as {}_",
+        table, table);
+  }
+  if (table == kRowNumber) {
+    return InvalidArgument(
+        "table {}: queries find the number of the row under this name: give the table another "
         "name, such as {}_",
         table, table);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 // Names that a table or a column cannot have, because a query would find something else under them:
-// words of q, the days of a database, its symbols.
+// words of q, the days of a database, its symbols, and `i`, the number of a row.
 //
 // Threads: any.
 

@@ -78,7 +78,7 @@ batch_ms = 5
 """
 OPEN = 434_451_600_000_000_000  # 2013.10.07D09:40:00
 FROM_1970 = 946_684_800_000_000_000  # ns from 1970 to 2000.
-EVERYTHING = ("p p, s s, b b, g g, x x, h h, i i, j j, e e, f f, c c, m m, d d, z z, n n, u u, v v, t t, "
+EVERYTHING = ("p p, s s, b b, g g, x x, h h, w i, j j, e e, f f, c c, m m, d d, z z, n n, u u, v v, t t, "
               "note *")  # Columns of every type, most of them with the type's letter as their name.
 UNICODE_ESCAPE = re.compile("[\U0010ff80-\U0010ffff]")  # A byte that was no UTF-8.
 
