@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "table/format_value.h"
 #include "tplog/message_census.h"
 #include "tplog/tplog_check.h"
+#include "tplog/tplog_format.h"
 #include "tplog/tplog_reader.h"
 #include "tplog/tplog_repair.h"
 #include "wire/codec.h"
@@ -104,7 +106,8 @@ class OddFinder {
   // kDataLoss with what is odd, if anything is.
   absl::Status Check(const std::string& file) const {
     std::string text;
-    for (const tplog::MessageCensus::Odd& odd : census_.FindOdd()) {
+    TS_ASSIGN_OR_RETURN(const bool has_index, FileExists(tplog::TplogIndexPath(file)));
+    for (const tplog::MessageCensus::Odd& odd : census_.FindOdd(/*of_ticks=*/!has_index)) {
       text += fmt::format("{}{} messages have {}; the first one is message {} at byte {}",
                           text.empty() ? "" : "; ", odd.messages, odd.text, odd.first.seq,
                           odd.first.offset);

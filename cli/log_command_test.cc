@@ -204,6 +204,47 @@ TEST_F(LogCommandTest, DumpAndCheckFindMessagesThatBecameOne) {
   check(text + enlarged(text, text.size() - 13, text.size()) + text + text, false);
 }
 
+// Goal: a feed's chars or strings where symbols belong are named although all rows of the table have
+// them. A log with an index is one of tickstack, whose tables may have other columns.
+TEST_F(LogCommandTest, CheckNamesATableWithoutSymbols) {
+  const Value two = Value::Longs({1, 2});
+  const Value chars = Value::String("ab");
+  const Value symbols = Value::Symbols({"a", "b"});
+  const Value strings = Value::List({Value::String("ab"), Value::String("c")});
+  const Value named = Value::Table({"x", "y", "sym"}, {two, two, chars});
+  const auto code_of = [&](const Value& rows, bool has_index = false) {
+    std::filesystem::remove(path_);
+    std::filesystem::remove(index_path_);
+    ByteBuffer header;
+    header.Append(std::string_view("\xff\x01\0\0\0\0\0\0", 8));
+    AppendTo(path_, header);
+    ByteBuffer body;
+    wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("depth"), rows}), body);
+    AppendTo(path_, body);
+    AppendTo(path_, body);
+    if (has_index) EXPECT_EQ(Repair(), 0);
+    const int code = Check();
+    EXPECT_EQ(Captured(RunLogDump, Dump()), code);
+    Check();
+    return code;
+  };
+  for (const Value& rows : {Value::List({two, chars, two}), Value::List({two, strings, two}),
+                            Value::List({chars, two, symbols}), named}) {
+    EXPECT_EQ(code_of(rows), 1);
+    EXPECT_NE(out_.find("2 messages have rows of depth without symbols in the column sym, where "
+                        "they have chars or a list, which no rdb can take; the first one is "
+                        "message 0"),
+              std::string::npos)
+        << out_;
+  }
+  for (const Value& rows :
+       {Value::List({two, symbols, chars}), Value::List({symbols, chars}), Value::List({two, two}),
+        Value::Table({"sym", "y"}, {symbols, chars})}) {
+    EXPECT_EQ(code_of(rows), 0) << out_;
+  }
+  EXPECT_EQ(code_of(Value::List({two, chars, two}), /*has_index=*/true), 0) << out_;
+}
+
 // Goal: what parses and cannot be right is named, and can be left out. Method: a message that is no
 // upd, one with chars where others have symbols, and one with a column less.
 TEST_F(LogCommandTest, CheckNamesOddMessages) {

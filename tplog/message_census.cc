@@ -38,6 +38,25 @@ bool MessageCensus::Agree(const Layout& layout, const wire::UpdView& upd) {
       [](Type type, const ColumnView& column) { return TypesAgree(type, column.type); });
 }
 
+// Returns the column that should have symbols, if it has chars or a list: `sym`, or if columns have
+// no names, the second one unless the first has symbols.
+std::optional<size_t> MessageCensus::ColumnWithoutSymbols(const wire::UpdView& upd) {
+  const std::span<const ColumnView> columns = upd.batch.columns;
+  const auto is_text = [](Type type) { return type == Type::kChar || type == Type::kList; };
+  if (!upd.names.empty()) {
+    const auto named = std::ranges::find(upd.names, std::string_view("sym"));
+    const auto at = static_cast<size_t>(named - upd.names.begin());
+    return named != upd.names.end() && is_text(columns[at].type) ? std::optional(at) : std::nullopt;
+  }
+  for (size_t at = 0; at < std::min<size_t>(columns.size(), 2); ++at) {
+    if (columns[at].type == Type::kSymbol) return std::nullopt;
+  }
+  for (size_t at = 0; at < std::min<size_t>(columns.size(), 2); ++at) {
+    if (is_text(columns[at].type)) return at;
+  }
+  return std::nullopt;
+}
+
 // True if the message has the beginning of an upd in its middle: it was several messages. A value
 // with these bytes would be a message that a program keeps as a value.
 bool MessageCensus::HoldsAnother(std::span<const std::byte> body) const {
@@ -71,6 +90,7 @@ void MessageCensus::Add(const wire::UpdView* upd, std::span<const std::byte> bod
     layout = std::prev(layouts.end());
   }
   ++layout->messages;
+  if (ColumnWithoutSymbols(*upd)) ++layout->without_symbols;
 }
 
 const MessageCensus::Layout& MessageCensus::MostFrequent(const Layouts& layouts) {
@@ -90,7 +110,7 @@ std::string MessageCensus::Difference(const Layout& odd, const Layout& usual) {
   return "";
 }
 
-std::vector<MessageCensus::Odd> MessageCensus::FindOdd() const {
+std::vector<MessageCensus::Odd> MessageCensus::FindOdd(bool of_ticks) const {
   std::vector<Odd> all;
   if (no_upd_.messages > 0) {
     all.push_back(no_upd_);
@@ -104,13 +124,20 @@ std::vector<MessageCensus::Odd> MessageCensus::FindOdd() const {
   }
   for (const auto& [key, layouts] : tables_) {
     const Layout& usual = MostFrequent(layouts);
+    const std::string table = key.substr(0, key.find('\0'));
     for (const Layout& layout : layouts) {
       // Those that began with a list.
-      if (std::ranges::equal(layout.types, usual.types, TypesAgree)) continue;
+      if (std::ranges::equal(layout.types, usual.types, TypesAgree)) {
+        if (!of_ticks || layout.without_symbols < layout.messages) continue;
+        all.push_back({layout.messages, layout.first,
+                       fmt::format("rows of {} without symbols in the column sym, where they have "
+                                   "chars or a list, which no rdb can take",
+                                   table),
+                       false});
+        continue;
+      }
       all.push_back({layout.messages, layout.first,
-                     fmt::format("rows of {} with {}", key.substr(0, key.find('\0')),
-                                 Difference(layout, usual)),
-                     false});
+                     fmt::format("rows of {} with {}", table, Difference(layout, usual)), false});
     }
   }
   std::ranges::sort(all, {}, [](const Odd& odd) { return odd.first.offset; });

@@ -36,7 +36,7 @@ class Check {
     report_.totals.log_bytes = kTplogHeaderBytes;
     TS_RETURN_IF_ERROR(CheckIndexed());
     if (!ended_) TS_RETURN_IF_ERROR(CheckTail());
-    for (MessageCensus::Odd& odd : census_.FindOdd()) {
+    for (MessageCensus::Odd& odd : census_.FindOdd(/*of_ticks=*/!report_.indexed)) {
       report_.odd.push_back(
           {odd.messages, odd.first.offset,
            fmt::format("{}: {} messages have {}; the first one is message {} at "
