@@ -203,9 +203,17 @@ absl::Status ConfigTable::Mismatch(std::string_view key, std::string_view expect
 
 absl::Status ConfigTable::NoteError(std::string_view key, std::string_view what,
                                     bool of_type) const {
-  const bool there = table_ != nullptr && AsTable(table_)->contains(key);
+  const toml::node* const node = table_ == nullptr ? nullptr : AsTable(table_)->get(key);
+  const toml::table* const value = node == nullptr ? nullptr : node->as_table();
+  if (value != nullptr && document_->lost_keys.contains(value)) {
+    // What is wrong with the whole table may come from the key that it lost.
+    document_->wrong = Config::Wrong::kFollows;
+    document_->wrong_table = value;
+    document_->wrong_key.clear();
+    return InvalidArgument("{}: {}", Place(key), what);
+  }
   const bool follows = document_->lost_keys.contains(AsTable(table_));
-  if (there) {
+  if (node != nullptr) {
     document_->wrong = of_type ? Config::Wrong::kType : Config::Wrong::kContent;
   } else {
     document_->wrong = follows ? Config::Wrong::kFollows : Config::Wrong::kMissing;

@@ -119,7 +119,8 @@ class Config {
     kType,     // A value has the wrong type, or is out of range.
     kContent,  // Any other error at a key that the file has.
     kMissing,  // The file lacks a required key.
-    kFollows,  // A key is missing in a table from which DropWrong removed keys.
+    kFollows,  // A key is missing in a table from which DropWrong removed keys, or such a table
+               // is wrong as a whole.
     kUnknown,  // Keys that were not read.
   };
   Wrong wrong() const;

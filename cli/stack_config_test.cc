@@ -652,6 +652,17 @@ port = "x"
   EXPECT_TRUE(found.may_hide_more);
 }
 
+// A section that loses its only table has no table afterwards, which is not a second error.
+TEST(FindConfigErrors, DoesNotMissTheTableThatItRefused) {
+  for (const char* const line : {"upper = 's s'", "trade = 's q'", "trade = 5"}) {
+    const ConfigErrors found = ErrorsOf(fmt::format("[tables]\n{}\n[tickerplant]\n", line));
+    EXPECT_THAT(found.errors, ElementsAre(testing::StartsWith("2:")));
+    EXPECT_TRUE(found.may_hide_more);
+  }
+  EXPECT_THAT(ErrorsOf("[tables]\n[tickerplant]\n").errors,
+              ElementsAre("1:1: tables: expected at least one table"));
+}
+
 TEST(FindConfigErrors, IsEmptyForARightFileAndNamesOneThatIsNotThere) {
   EXPECT_TRUE(ErrorsOf("[tickerplant]\n").errors.empty());
   const ConfigErrors found = FindConfigErrors("/no/file.toml");
