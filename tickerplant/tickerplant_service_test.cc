@@ -329,6 +329,38 @@ TEST_F(TickerplantServiceTest, SubscribesToAListOfSymbolsThatIsNoVector) {
   EXPECT_EQ(*some.messages[0].items()[2].FindColumn("sym"), Value::Symbols({"IBM"}));
 }
 
+// Goal: a subscription of wrong types is told which argument is wrong, what was found, and what to
+// write instead.
+TEST_F(TickerplantServiceTest, SaysWhatAWrongSubscriptionHas) {
+  Peer peer;
+  wire::Connection& client = Connect(peer);
+  const auto error_of = [&](const Value& table, const Value& symbols) {
+    const absl::StatusOr<Value> answer =
+        Ask(client, Value::List({Value::String(".u.sub"), table, symbols}));
+    return answer.ok() ? "an answer" : std::string(Message(answer.status()));
+  };
+  const std::string table =
+      "type: .u.sub[table;symbols]: table is a symbol, a list of symbols, or ` for all; found ";
+  const std::string symbols =
+      "type: .u.sub[table;symbols]: symbols are a symbol, a list of symbols, or ` for all; found ";
+  const Value all = Value::Symbol("");
+  const Value mixed = Value::List({Value::Symbol("IBM"), Value::Long(1)});
+  EXPECT_EQ(error_of(Value::String("trade"), all),
+            table + "the text \"trade\", which is a symbol as `trade");
+  EXPECT_EQ(error_of(Value::Char('t'), all), table + "the text \"t\", which is a symbol as `t");
+  EXPECT_EQ(error_of(Value::String("a\nb"), all),
+            table + "the text \"a\\nb\", which is a symbol as `a\\nb");
+  EXPECT_EQ(error_of(Value::Long(5), all), table + "the atom of type long");
+  EXPECT_EQ(error_of(mixed, all), table + "a list of several types");
+  EXPECT_EQ(error_of(Value::Symbol("trade"), Value::String("IBM")),
+            symbols + "the text \"IBM\", which is a symbol as `IBM");
+  EXPECT_EQ(error_of(Value::Symbol("trade"), Value::Longs({1, 2})), symbols + "a list of type long");
+  EXPECT_EQ(error_of(Value::Symbol("trade"), mixed), symbols + "a list of several types");
+  EXPECT_EQ(error_of(Value::Symbol("trade"), Value::Symbols({})),
+            "length: .u.sub[table;symbols]: no symbols; ` is all");
+  EXPECT_EQ(error_of(Value::Symbol("nobody"), all), "nobody");
+}
+
 TEST_F(TickerplantServiceTest, AnswersASyncUpdWhenItIsLogged) {
   Peer peer;
   wire::Connection& connection = Connect(peer);
