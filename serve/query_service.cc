@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <future>
+#include <string_view>
 #include <utility>
 
+#include "base/byte_buffer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -50,6 +53,23 @@ void Add(std::atomic<uint64_t>& counter, uint64_t n) {
 }
 void Subtract(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.fetch_sub(n, std::memory_order_relaxed);
+}
+
+// True for the name of a process's value, or the call of its function without arguments, such as
+// `.rdb.stats[]`. The body is then a string: its type, attribute and length, then the text.
+bool AsksForStatistics(std::span<const std::byte> body) {
+  constexpr size_t kHeadBytes = 6, kNameBytesMax = 32;
+  if (body.size() <= kHeadBytes || body.size() > kHeadBytes + kNameBytesMax) return false;
+  if (static_cast<Type>(body.front()) != Type::kChar) return false;
+  std::string_view text = AsText(body.subspan(kHeadBytes));
+  if (text.ends_with("[]")) text.remove_suffix(2);
+  return text.starts_with('.') && std::ranges::all_of(text, [](char c) {
+           return c == '.' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+         });
+}
+
+uint64_t CountWaiting(const std::deque<QueryRequest>& requests) {
+  return static_cast<uint64_t>(std::ranges::count_if(requests, &QueryRequest::counts_as_waiting));
 }
 
 QueryRunnerOptions RunnerOptions(const QueryServiceOptions& options, size_t max_result_bytes,
@@ -122,7 +142,7 @@ QueryService::~QueryService() {
   server_ = nullptr;
   for (const auto& [id, client] : clients_) {
     // Breaks the cycle: a request knows its client, and the client its requests.
-    Subtract(counters_.waiting, queue_.Drop(*client).size());
+    Subtract(counters_.waiting, CountWaiting(queue_.Drop(*client)));
     Forget(*client, client->unread.bytes());
     Subtract(counters_.clients, 1);
   }
@@ -185,9 +205,9 @@ void QueryService::OnClosed(wire::Connection& connection, const absl::Status&) {
   clients_.erase(at);
   client->gone.store(true, std::memory_order_relaxed);
   client->connection = nullptr;
-  const size_t dropped = queue_.Drop(*client).size();
-  Add(counters_.cancelled, dropped);
-  Subtract(counters_.waiting, dropped);
+  const std::deque<QueryRequest> dropped = queue_.Drop(*client);
+  Add(counters_.cancelled, dropped.size());
+  Subtract(counters_.waiting, CountWaiting(dropped));
   Forget(*client, client->unread.bytes());
   Subtract(counters_.clients, 1);
 }
@@ -244,7 +264,8 @@ void QueryService::Push(wire::Connection& connection, QueryRequest request) {
   request.client = at->second;
   request.arrived_ns = loop_.clock().MonotonicNs();
   Add(counters_.queries, 1);
-  Add(counters_.waiting, 1);
+  request.counts_as_waiting = !AsksForStatistics(request.body);
+  if (request.counts_as_waiting) Add(counters_.waiting, 1);
   queue_.Push(std::move(request));
 }
 
@@ -376,7 +397,7 @@ class QueryService::Forwarder final : public AnswerSink {
 void QueryService::Work() {
   while (std::optional<QueryRequest> request = queue_.Take()) {
     const std::shared_ptr<QueryClient> client = request->client;
-    Subtract(counters_.waiting, 1);
+    if (request->counts_as_waiting) Subtract(counters_.waiting, 1);
     Add(counters_.running, 1);
     std::optional<Forwarder> forwarder(std::in_place, *this, *request);
     Replies made = runner_.Run(*request, &*forwarder);

@@ -133,6 +133,26 @@ TEST_F(QueryServiceClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
   EXPECT_EQ(Ask("1+1")->as<int64_t>(), 2);
 }
 
+// Goal: programs that watch a process do not count one another, nor themselves. Method: questions
+// about the process wait beside a query; the client then leaves.
+TEST_F(QueryServiceClientsTest, QuestionsAboutTheProcessAreNotCountedAsWaiting) {
+  Start(MuchMayBeBuilt());
+  auto client = std::make_unique<RawClient>(address_);
+  client->Ask(LongQuery());
+  for (const char* const question : {".t.counts[]", ".t.counts", ".rdb.latency[]"}) {
+    client->Ask(question);
+  }
+  for (const char* const query : {".t.f[5]", "t.f[]", "count .t.counts[]", "[]", ""}) {
+    client->Ask(query);
+  }
+  Until([&] { return counters().running == 1 && counters().queries == 9; });
+  EXPECT_EQ(counters().waiting, 5u);
+  client = nullptr;
+  Until([&] { return counters().cancelled == 9; });
+  Until([&] { return counters().running == 0; });
+  EXPECT_EQ(counters().waiting, 0u);
+}
+
 // Goal: a client that leaves is seen even while the service does not read from it because it sent
 // too many requests, and thus does not see the stream's end.
 TEST_F(QueryServiceClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {

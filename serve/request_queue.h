@@ -39,6 +39,9 @@ struct QueryRequest {
   std::optional<wire::ReplyTicket> ticket{};  // nullopt: an async request.
   int64_t arrived_ns = 0;                     // MonotonicNs().
   std::string refusal{};  // If not empty, the error that answers it instead of an evaluation.
+  // False for a question about the process, such as `.rdb.stats[]`: those who watch it would count
+  // one another.
+  bool counts_as_waiting = true;
 };
 
 struct QueryClient {
