@@ -204,8 +204,8 @@ TEST_F(LogCommandTest, DumpAndCheckFindMessagesThatBecameOne) {
   check(text + enlarged(text, text.size() - 13, text.size()) + text + text, false);
 }
 
-// Goal: a feed's chars or strings where symbols belong are named although all rows of the table have
-// them. A log with an index is one of tickstack, whose tables may have other columns.
+// Goal: a feed's chars or strings where symbols belong are named although all rows of the table
+// have them. A log with an index is one of tickstack, whose tables may have other columns.
 TEST_F(LogCommandTest, CheckNamesATableWithoutSymbols) {
   const Value two = Value::Longs({1, 2});
   const Value chars = Value::String("ab");

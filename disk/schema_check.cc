@@ -46,7 +46,7 @@ Schema StoredSchema(const SplayedTable& part, const Schema& schema) {
 struct Difference {
   std::string what;    // Columns, found and expected.
   std::string effect;  // On queries.
-  std::string change;  // Of the database, as words of `hdb migrate`.
+  std::string change;  // Words of `hdb migrate` that change the database.
 };
 
 void Add(std::string what, std::string_view effect, std::string change, Difference& difference) {

@@ -1,4 +1,4 @@
-// Takes any bytes as those of a SoupBinTCP server. The first byte chooses what is known of the
+// Takes any bytes for what a SoupBinTCP server sends. The first byte chooses what is known of the
 // session DAY1, and the size of the pieces in which the rest arrives. It must not crash, the pieces
 // must not matter, and the packets that are handed on must be whole, with numbers that continue.
 

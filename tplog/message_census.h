@@ -3,8 +3,8 @@
 // Finds messages of a log that are odd among the others. A log that plain kdb+ wrote has no
 // checksums: its noise may still parse, as a message that is no upd, as rows whose columns have
 // other types than those of their table elsewhere in the log, or as a message that has taken in the
-// messages after it, because a count in it became larger. A feed may also have sent chars or strings
-// where the table has symbols, in all of its messages.
+// messages after it, because a count in it became larger. A feed may also have sent chars or
+// strings where the table has symbols, in all of its messages.
 //
 // Threads: one owner.
 
@@ -39,12 +39,12 @@ class MessageCensus {
   // of the table, and a search of `body` for the beginning of an upd.
   void Add(const wire::UpdView* upd, std::span<const std::byte> body, Place place);
   // Returns what is odd. Of different rows of one table those of most messages are right, and the
-  // first ones if as many are of another kind. `of_ticks`: the log is of kdb+tick, whose tables have
-  // symbols in the column `sym`, one of the first two. Rows that have chars or lists there are odd
-  // even if all rows of the table do.
+  // first ones if as many are of another kind. `of_ticks`: the log is of kdb+tick, whose tables
+  // have symbols in the column `sym`, one of the first two. Rows that have chars or lists there are
+  // odd even if all rows of the table do.
   std::vector<Odd> FindOdd(bool of_ticks = false) const;
-  // True if FindOdd, after all messages were added, lists messages such as this one because they are
-  // unlike those of most messages.
+  // True if FindOdd, after all messages were added, lists messages such as this one because they
+  // are unlike those of most messages.
   bool IsOdd(const wire::UpdView* upd, std::span<const std::byte> body) const;
 
  private:
