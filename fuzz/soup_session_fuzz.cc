@@ -1,6 +1,7 @@
-// Takes any bytes for what a SoupBinTCP server sends. The first byte chooses what is known of the
-// session DAY1, and the size of the pieces in which the rest arrives. It must not crash, the pieces
-// must not matter, and the packets that are handed on must be whole, with numbers that continue.
+// Feeds any bytes to a client's session of SoupBinTCP. The first byte sets the known position in
+// the session DAY1, and the size of the pieces in which the others arrive. It must not crash, the
+// pieces must not matter, and the packets that are handed on must be whole, with numbers that
+// continue.
 
 #include <algorithm>
 #include <cstdint>
