@@ -45,8 +45,8 @@ Schema StoredSchema(const SplayedTable& part, const Schema& schema) {
 // A way to bring a schema and a partition together.
 struct Difference {
   std::string what;    // Columns, found and expected.
-  std::string effect;  // On queries.
-  std::string change;  // Words of `hdb migrate` that change the database.
+  std::string effect;  // What queries would do.
+  std::string change;  // How to change the database: words of `hdb migrate`.
 };
 
 void Add(std::string what, std::string_view effect, std::string change, Difference& difference) {

@@ -349,12 +349,13 @@ TEST_F(TickerplantServiceTest, SaysWhatAWrongSubscriptionHas) {
             table + "the text \"trade\", which is a symbol as `trade");
   EXPECT_EQ(error_of(Value::Char('t'), all), table + "the text \"t\", which is a symbol as `t");
   EXPECT_EQ(error_of(Value::String("a\nb"), all),
-            table + "the text \"a\\nb\", which is a symbol as `a\\nb");
+            table + "the text \"a\\x0ab\", which is a symbol as `a\\x0ab");
   EXPECT_EQ(error_of(Value::Long(5), all), table + "the atom of type long");
   EXPECT_EQ(error_of(mixed, all), table + "a list of several types");
   EXPECT_EQ(error_of(Value::Symbol("trade"), Value::String("IBM")),
             symbols + "the text \"IBM\", which is a symbol as `IBM");
-  EXPECT_EQ(error_of(Value::Symbol("trade"), Value::Longs({1, 2})), symbols + "a list of type long");
+  EXPECT_EQ(error_of(Value::Symbol("trade"), Value::Longs({1, 2})),
+            symbols + "a list of type long");
   EXPECT_EQ(error_of(Value::Symbol("trade"), mixed), symbols + "a list of several types");
   EXPECT_EQ(error_of(Value::Symbol("trade"), Value::Symbols({})),
             "length: .u.sub[table;symbols]: no symbols; ` is all");

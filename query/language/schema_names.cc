@@ -18,7 +18,7 @@ bool IsWordOfTheLanguage(std::string_view name) {
 // In a database that is partitioned by it, each of these is the list of the partitions.
 constexpr std::array<std::string_view, 4> kPartitions = {"date", "month", "year", "int"};
 constexpr std::string_view kEnumeration = "sym", kDay = "date";
-constexpr std::string_view kRowNumber = "i";  // A column that queries see in each table.
+constexpr std::string_view kRowNumber = "i";  // In a query of any table.
 
 }  // namespace
 
