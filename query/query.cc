@@ -40,9 +40,9 @@ absl::StatusOr<Term> EvaluateProgram(std::string_view text, Context& context,
 
 absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const Limits& limits) {
   TS_RETURN_IF_ERROR(CheckText(text, limits));
-  if (AnswersUnlikeSql(text)) return SqlError(text);
+  if (AnswersUnlikeSql(text, context)) return SqlError(text, context);
   absl::StatusOr<Term> answer = EvaluateProgram(text, context, limits);
-  if (!answer.ok()) return OrSqlError(text, answer.status());
+  if (!answer.ok()) return OrSqlError(text, context, answer.status());
   return answer;
 }
 
@@ -68,7 +68,7 @@ absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, C
                                   const Limits& limits) {
   TS_RETURN_IF_ERROR(CheckText(text, limits));
   absl::StatusOr<Term> answer = EvaluateFunctionText(text, args, context, limits);
-  if (!answer.ok()) return OrSqlError(text, answer.status());
+  if (!answer.ok()) return OrSqlError(text, context, answer.status());
   return answer;
 }
 

@@ -25,7 +25,7 @@ Result ValueOfText(Context& context, std::string_view text) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
   Result result = KeepingResult(context.budget, [&]() -> Result {
-    if (AnswersUnlikeSql(text)) return SqlError(text);
+    if (AnswersUnlikeSql(text, context)) return SqlError(text, context);
     Variables variables(context.variables.request());
     if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
     TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
@@ -35,7 +35,7 @@ Result ValueOfText(Context& context, std::string_view text) {
   });
   if (result.ok()) return result;
   context.variables.request().AddToTrace(text);
-  return OrSqlError(text, result.status());
+  return OrSqlError(text, context, result.status());
 }
 
 // Returns the value of something: a text is evaluated, a name gives what it names for the request,
@@ -111,7 +111,7 @@ Result Statement(Context& context, Args args) {
   if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
   constexpr std::string_view kLanguage = "q)";
   if (!text.text().starts_with(kLanguage)) {
-    return SqlError(text.text(), kLanguage);
+    return SqlError(text.text(), context, kLanguage);
   }
   Term statement = Value::String(text.text().substr(kLanguage.size()));
   return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));

@@ -352,6 +352,14 @@ absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span
 
 namespace {
 
+// True for a query that has nothing but one column and the name of a table.
+bool IsColumnOfTable(const Query& query) {
+  return query.verb == Query::Verb::kSelect && query.columns.size() == 1 &&
+         !query.columns[0].named && !query.grouped && query.conditions.empty() &&
+         query.limit == nullptr && query.order == nullptr && !query.distinct &&
+         query.source != nullptr && query.source->kind == Node::Kind::kName;
+}
+
 // Refuses `*` and `count(*)` as columns: they are SQL, and q would count the operator.
 absl::Status CheckColumnsOfSql(const Query& query) {
   const auto is = [](const Node& node, std::string_view name) {
@@ -363,7 +371,9 @@ absl::Status CheckColumnsOfSql(const Query& query) {
                         node.children[1] != nullptr && is(*node.children[0], "count") &&
                         is(*node.children[1], "*");
     if (!counts && !is(node, "*")) continue;
-    return NyiError(counts ? "SQL; in q: select count i from t" : "SQL; in q: select from t");
+    if (!IsColumnOfTable(query)) return NyiError("SQL; write it in q");
+    return NyiError(
+        fmt::format("SQL; in q: select {}from {}", counts ? "count i " : "", query.source->name));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include "query/language/sql_tokens.h"
 
+#include <algorithm>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -28,6 +29,25 @@ std::optional<size_t> EndOfSqlText(std::string_view text, size_t at) {
     return std::nullopt;
   }
   return std::nullopt;
+}
+
+// Returns the end of the name in backquotes that begins at `at`; nullopt if none does.
+std::optional<size_t> EndOfBackquoted(std::string_view text, size_t at) {
+  if (at > 0 && !IsSpace(text[at - 1]) && !IsOneOfChars(text[at - 1], "(,.=<>"))
+    return std::nullopt;
+  size_t end = at + 1;
+  while (end < text.size() && IsWordPart(text[end])) ++end;
+  if (end == at + 1 || end == text.size() || text[end] != '`') return std::nullopt;
+  const bool ends = end + 1 == text.size() || IsSpace(text[end + 1]) ||
+                    IsOneOfChars(text[end + 1], "),.;=<>+-*/");
+  return ends ? std::optional(end + 1) : std::nullopt;
+}
+
+// Returns the end of the string that begins at `at`, with its closing quote if it has one.
+size_t EndOfString(std::string_view text, size_t at) {
+  size_t end = at + 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
 }
 
 std::string WithoutQuotes(std::string_view quoted) {
@@ -62,37 +82,53 @@ size_t EndOfSign(std::string_view text, size_t at) {
 
 }  // namespace
 
+bool SqlToken::IsQuotedName() const {
+  return kind == Kind::kQuoted && !text.empty() && IsWordStart(text[0]) &&
+         std::ranges::all_of(text, IsWordPart);
+}
+
 std::vector<SqlToken> TokensOfSql(std::string_view text) {
+  using Kind = SqlToken::Kind;
   std::vector<SqlToken> tokens;
-  for (size_t at = AfterBlanks(text, 0); at < text.size(); at = AfterBlanks(text, at)) {
+  size_t last = 0;
+  for (size_t at = AfterBlanks(text, 0); at < text.size(); at = AfterBlanks(text, last)) {
+    SqlToken token;
+    token.after_blank = at > last;
     size_t end = at + 1;
-    SqlToken token{SqlToken::Kind::kSign, {}, {}};
     if (IsWordStart(text[at])) {
-      token.kind = SqlToken::Kind::kWord;
+      token.kind = Kind::kWord;
       while (end < text.size() && IsWordPart(text[end])) ++end;
     } else if (IsDigitOfSql(text[at])) {
-      token.kind = SqlToken::Kind::kNumber;
+      token.kind = Kind::kNumber;
       while (end < text.size() && (IsWordPart(text[end]) || text[end] == '.')) ++end;
     } else if (const auto quoted = text[at] == '\'' ? EndOfSqlText(text, at) : std::nullopt) {
-      token.kind = SqlToken::Kind::kText;
-      token.text = token.lower = WithoutQuotes(text.substr(at, *quoted - at));
-      at = *quoted;
-      tokens.push_back(std::move(token));
-      continue;
+      token.kind = Kind::kText;
+      end = *quoted;
+    } else if (const auto name = text[at] == '`' ? EndOfBackquoted(text, at) : std::nullopt) {
+      token.kind = Kind::kQuoted;
+      token.backquoted = true;
+      end = *name;
     } else if (text[at] == '"') {
-      // A name in SQL, a string in q.
-      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-      end = std::min(end + 1, text.size());
+      token.kind = Kind::kQuoted;
+      end = EndOfString(text, at);
     } else {
       end = EndOfSign(text, at);
     }
-    token.text = token.lower = text.substr(at, end - at);
-    if (token.kind == SqlToken::Kind::kWord) {
+    last = end;
+    const std::string_view whole = text.substr(at, end - at);
+    if (token.kind == Kind::kText) {
+      token.text = WithoutQuotes(whole);
+    } else if (token.kind == Kind::kQuoted) {
+      token.text = whole.substr(1, whole.size() - std::min<size_t>(whole.size(), 2));
+    } else {
+      token.text = whole;
+    }
+    token.lower = token.text;
+    if (token.kind == Kind::kWord) {
       for (char& c : token.lower)
         c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     tokens.push_back(std::move(token));
-    at = end;
   }
   return tokens;
 }

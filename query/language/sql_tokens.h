@@ -16,11 +16,14 @@ struct SqlToken {
     kWord,    // A keyword or name, without dots.
     kNumber,  // 12, 1.5
     kText,    // 'IBM', without its quotes.
+    kQuoted,  // "price", a name in SQL and a string in q, or `price`; without its quotes.
     kSign,    // ( ) , ; * = <> != and so on; any character that starts nothing else.
   };
-  Kind kind;
+  Kind kind = Kind::kSign;
   std::string text;
-  std::string lower;  // The text of a word in small letters, otherwise the text.
+  std::string lower;         // The text of a word in small letters, otherwise the text.
+  bool after_blank = false;  // True if a blank or a comment is before it.
+  bool backquoted = false;   // True for `price`.
 
   bool IsWord(std::string_view word) const { return kind == Kind::kWord && lower == word; }
   bool IsOneOf(std::initializer_list<std::string_view> words) const {
@@ -28,11 +31,15 @@ struct SqlToken {
   }
   bool IsSign(std::string_view sign) const { return kind == Kind::kSign && text == sign; }
   bool IsCapital() const { return kind == Kind::kWord && text != lower; }
+  bool IsAnyWord() const { return kind == Kind::kWord; }
+  // True for a text in quotes that has the form of a name.
+  bool IsQuotedName() const;
 };
 
 // Every text has tokens. Comments of SQL are left out. A quote begins a text only where SQL may
 // have one, because in q it is also an iterator: after a blank, a bracket, a comma or a comparison,
-// and if a second one follows before a blank, bracket, comma, semicolon or the end.
+// and if a second one follows before a blank, bracket, comma, semicolon or the end. The same goes
+// for a backquote, with which symbols begin in q.
 std::vector<SqlToken> TokensOfSql(std::string_view text);
 
 }  // namespace tickstack::query
