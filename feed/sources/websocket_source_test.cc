@@ -75,7 +75,7 @@ TEST_F(WebsocketSourceTest, RowsAreNamedByAllThatTheyDependOn) {
 TEST_F(WebsocketSourceTest, SaysWhichOptionIsWrong) {
   options_.venue = "";
   EXPECT_THAT(ErrorOfOpen(), HasSubstr("venue: expected one of binance, binance-futures, bitstamp, "
-                                       "coinbase, deribit, kraken, found \"\""));
+                                       "coinbase, deribit, kraken, okx, found \"\""));
   options_.venue = "kraken";
   options_.merge = {(folder_ / "none").string()};
   EXPECT_THAT(ErrorOfOpen(), HasSubstr("none"));
