@@ -107,7 +107,7 @@ TEST_F(LineReaderTest, WholeLinesPrecedeTheErrorOfTheStream) {
   std::string text;
   for (uint32_t i = 0; i < 100'000; ++i) text += fmt::format("{}\n", i * 2'654'435'761u);
   const auto compress = [this](const std::string& bytes) {
-    const gzFile file = gzopen(path_.c_str(), "wb");
+    gzFile file = gzopen(path_.c_str(), "wb");
     gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(file);
     return fs::file_size(path_);
