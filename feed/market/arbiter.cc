@@ -70,7 +70,9 @@ std::string_view Arbiter::OnPacket(const LinePacket& packet, ArbiterSink& sink) 
     again.session = std::move(stream.session);
     stream = std::move(again);
   }
-  if (stream.first_recv_ns == kNullLong) stream.first_recv_ns = now_ns_;
+  // Heartbeats may precede number 1 for hours; then a repetition of it is not a session that starts
+  // over.
+  if (stream.first_recv_ns == kNullLong || stream.end_seq <= 1) stream.first_recv_ns = now_ns_;
   stream.last_sent_ns = std::max(stream.last_sent_ns, packet.sent_ns);
   // Nothing precedes number 1.
   if (!stream.in_order && packet.first_seq <= 1) BeginInOrder(stream, packet.first_seq);

@@ -200,6 +200,15 @@ TEST_F(ArbiterTest, WithoutTimesOfSendingARepetitionArrivesInTime) {
   EXPECT_THAT(Take(), ElementsAre("1"));
 }
 
+TEST_F(ArbiterTest, HeartbeatsBeforeTheFirstMessageDoNotMakeARepetitionAStart) {
+  Send(0, 1, 0, 0);
+  Send(1, 1, 0, 1);
+  Send(0, 1, 2, 5'000);
+  Send(1, 1, 2, 5'001);
+  Send(0, 3, 1, 5'002);
+  EXPECT_THAT(Take(), ElementsAre("1", "2", "3"));
+}
+
 TEST_F(ArbiterTest, SessionsAreIndependent) {
   Send(0, 1, 1, 0, kNullLong, "a");
   Send(0, 3, 1, 1, kNullLong, "a");
