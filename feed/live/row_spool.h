@@ -65,7 +65,8 @@ class RowSpool {
   // Returns, once, the batches that it had when it was opened, in order. Some may be logged.
   std::deque<SpoolBatch> TakeBatches() { return std::move(batches_); }
 
-  // Writes a record, and sets `file` of each batch. After an error nothing more may be appended.
+  // Writes a record, and sets `file` of each batch. After an error nothing more is written, since
+  // the file may end with a part of a record: further calls return the error.
   absl::Status Append(std::span<const market::StreamPosition> positions,
                       std::span<SpoolBatch> batches);
   // Removes the files before this one: all their rows are logged.
@@ -82,6 +83,8 @@ class RowSpool {
   bool LoadRecord(std::span<const std::byte> body, uint64_t number);
   void Note(const market::StreamPosition& position);
   absl::Status BeginFile();
+  absl::Status Write(std::span<const market::StreamPosition> positions,
+                     std::span<SpoolBatch> batches);
   std::string PathOf(uint64_t number) const;
 
   const std::string directory_;
@@ -95,6 +98,7 @@ class RowSpool {
   Streams streams_;
   std::deque<SpoolBatch> batches_;
   ByteBuffer record_;
+  absl::Status error_;  // Why the last record was not written.
 };
 
 }  // namespace tickstack::feed::live

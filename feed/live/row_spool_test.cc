@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -184,6 +186,26 @@ TEST_F(RowSpoolTest, MissesAFileThatWasRemoved) {
   spool_.reset();
   fs::remove(folder_ / "feed/rows.000002");
   EXPECT_THAT(std::string(Message(Open())), HasSubstr("rows.000002 is missing"));
+}
+
+// A write that fails may leave a part of its record. If another record began there, the file would be
+// damaged.
+TEST_F(RowSpoolTest, NothingIsWrittenAfterAnError) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Append(Batch("trade", 0, 1, "a"), Position("s", 2)).ok());
+  rlimit unlimited{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit = {fs::file_size(folder_ / "feed/rows.000001") + 30, unlimited.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const absl::Status failed = Append(Batch("trade", 1, 9, std::string(500, 'b')), Position("s", 3));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  std::signal(SIGXFSZ, ignored);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(Append(Batch("trade", 1, 1, "c"), Position("s", 4)), failed);
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(Batches(), ElementsAre("trade 0+1 a"));
+  EXPECT_THAT(Sessions(), ElementsAre("s 2"));
 }
 
 }  // namespace
