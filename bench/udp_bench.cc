@@ -1,11 +1,11 @@
-// Measures how many packets one core receives by UDP without losing one: a thread sends at a rate to
-// this machine, the benchmark's thread receives with a buffer of 8 MiB, as a live feed does.
+// Measures how many packets one core receives by UDP without losing one: a thread sends at a rate
+// to this machine, the benchmark's thread receives with a buffer of 8 MiB, as a live feed does.
 //
 // Estimate. A packet costs its sender the way through the network stack, some 0.7 us with sendmmsg,
-// since loopback delivers on the sender's core. The receiver copies it, takes its time of receipt and
-// its count of drops, 0.3 us with recvmmsg. So a sender's core has room for 1.4 million packets/s,
-// and the receiver's for 3 million. A buffer of 8 MiB holds some 10,000 packets of 100 bytes, which
-// take 768 bytes of it each: 10 ms at 1 million packets/s.
+// since loopback delivers on the sender's core. The receiver copies it, takes its time of receipt
+// and its count of drops, 0.3 us with recvmmsg. So a sender's core has room for 1.4 million
+// packets/s, and the receiver's for 3 million. A buffer of 8 MiB holds some 10,000 packets of 100
+// bytes, which take 768 bytes of it each: 10 ms at 1 million packets/s.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -49,7 +49,8 @@ UdpLine FreeLine() {
   return line;
 }
 
-// Sends for kSendNs at `rate` packets/s, or as fast as it can if that is 0. Returns the number sent.
+// Sends for kSendNs at `rate` packets/s, or as fast as it can if that is 0. Returns how many were
+// sent.
 int64_t SendAll(const UdpLine& line, int64_t rate) {
   absl::StatusOr<UdpSocket> socket = UdpSocket::Open();
   TS_CHECK(socket.ok());

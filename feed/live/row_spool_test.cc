@@ -188,8 +188,8 @@ TEST_F(RowSpoolTest, MissesAFileThatWasRemoved) {
   EXPECT_THAT(std::string(Message(Open())), HasSubstr("rows.000002 is missing"));
 }
 
-// A write that fails may leave a part of its record. If another record began there, the file would be
-// damaged.
+// A write that fails may leave a part of its record. If another record began there, the file would
+// be damaged.
 TEST_F(RowSpoolTest, NothingIsWrittenAfterAnError) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(Append(Batch("trade", 0, 1, "a"), Position("s", 2)).ok());
