@@ -7,7 +7,6 @@
 namespace tickstack::feed::market {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -37,17 +36,17 @@ TEST_F(CoinbaseDecoderTest, DecodesTheFeedOfExchange) {
   EXPECT_THAT(
       ReadTexts("coinbase",
                 {R"({"type":"subscriptions","channels":[]})",
-                 R"({"type":"l2update","product_id":"X","changes":[["sell","2","3"]],)"
-                 R"("time":"2000-01-01T00:00:00.5Z"})",
+                 (R"({"type":"l2update","product_id":"X","changes":[["sell","2","3"]],)"
+                  R"("time":"2000-01-01T00:00:00.5Z"})"),
                  R"({"type":"snapshot","product_id":"X","asks":[["2","3"]],"bids":[["1","4"]]})",
-                 R"({"type":"l2update","product_id":"X","changes":[["buy","1","0"],)"
-                 R"(["sell","2","7"]],"time":"2000-01-01T00:00:01Z"})",
-                 R"({"type":"match","trade_id":9,"side":"sell","size":"0.5","price":"2",)"
-                 R"("product_id":"X","sequence":77,"time":"2000-01-01T00:00:02Z"})",
-                 R"({"type":"last_match","trade_id":8,"side":"buy","size":"0.5","price":"2",)"
-                 R"("product_id":"X","sequence":76,"time":"2000-01-01T00:00:02Z"})",
-                 R"({"type":"ticker","sequence":78,"product_id":"X","best_bid":"1",)"
-                 R"("best_ask":"2","time":"2000-01-01T00:00:03Z"})"}),
+                 (R"({"type":"l2update","product_id":"X","changes":[["buy","1","0"],)"
+                  R"(["sell","2","7"]],"time":"2000-01-01T00:00:01Z"})"),
+                 (R"({"type":"match","trade_id":9,"side":"sell","size":"0.5","price":"2",)"
+                  R"("product_id":"X","sequence":77,"time":"2000-01-01T00:00:02Z"})"),
+                 (R"({"type":"last_match","trade_id":8,"side":"buy","size":"0.5","price":"2",)"
+                  R"("product_id":"X","sequence":76,"time":"2000-01-01T00:00:02Z"})"),
+                 (R"({"type":"ticker","sequence":78,"product_id":"X","best_bid":"1",)"
+                  R"("best_ask":"2","time":"2000-01-01T00:00:03Z"})")}),
       ElementsAre(
           "level time=500000000 sym=X seq=2 recv=2 channel=level2 side=S price=2 cond=unsynced "
           "amount=3",
@@ -70,12 +69,12 @@ TEST_F(CoinbaseDecoderTest, DecodesTheFeedOfAdvancedTrade) {
       ReadTexts(
           "coinbase",
           {Level2(0, "snapshot", "1.5"), Level2(1, "update", "0"),
-           R"({"channel":"market_trades","timestamp":"2000-01-01T00:00:02Z","sequence_num":2,)"
-           R"("events":[{"type":"update","trades":[{"trade_id":"9","product_id":"X",)"
-           R"("price":"5","size":"0.5","side":"BUY","time":"2000-01-01T00:00:01Z"}]}]})",
-           R"({"channel":"ticker","timestamp":"2000-01-01T00:00:02Z","sequence_num":3,)"
-           R"("events":[{"type":"snapshot","tickers":[{"product_id":"X","best_bid":"5",)"
-           R"("best_bid_quantity":"1","best_ask":"6","best_ask_quantity":"2"}]}]})",
+           (R"({"channel":"market_trades","timestamp":"2000-01-01T00:00:02Z","sequence_num":2,)"
+            R"("events":[{"type":"update","trades":[{"trade_id":"9","product_id":"X",)"
+            R"("price":"5","size":"0.5","side":"BUY","time":"2000-01-01T00:00:01Z"}]}]})"),
+           (R"({"channel":"ticker","timestamp":"2000-01-01T00:00:02Z","sequence_num":3,)"
+            R"("events":[{"type":"snapshot","tickers":[{"product_id":"X","best_bid":"5",)"
+            R"("best_bid_quantity":"1","best_ask":"6","best_ask_quantity":"2"}]}]})"),
            R"({"channel":"heartbeats","sequence_num":4,"events":[]})",
            R"({"channel":"candles","sequence_num":5,"events":[]})"}),
       ElementsAre(ClearRow(0, 1), Level2Row(0, 1, "1.5", "snapshot"), Level2Row(1, 2, "0"),

@@ -145,17 +145,17 @@ TEST_F(KrakenDecoderTest, DecodesTradesAndTickers) {
   EXPECT_THAT(
       ReadTexts(
           "kraken",
-          {R"([1,[["5.10","0.5","946684801.000002","s","l",""],)"
-           R"(["5.2","0.6","946684801","b","m",""]],"trade","XBT/USD"])",
+          {(R"([1,[["5.10","0.5","946684801.000002","s","l",""],)"
+            R"(["5.2","0.6","946684801","b","m",""]],"trade","XBT/USD"])"),
            R"([2,{"a":["5.3",1,"1.5"],"b":["5.2",0,"0.5"],"c":["5","1"]},"ticker","XBT/USD"])",
-           R"({"channel":"trade","type":"update","data":[{"symbol":"XBT/USD","side":"buy",)"
-           R"("price":5.10,"qty":0.5,"ord_type":"limit","trade_id":7,)"
-           R"("timestamp":"2000-01-01T00:00:01.5Z"}]})",
-           R"({"channel":"trade","type":"snapshot","data":[{"symbol":"XBT/USD","side":"sell",)"
-           R"("price":5.1,"qty":0.5,"ord_type":"limit","trade_id":6,)"
-           R"("timestamp":"2000-01-01T00:00:01Z"}]})",
-           R"({"channel":"ticker","type":"snapshot","data":[{"symbol":"XBT/USD","bid":5.2,)"
-           R"("bid_qty":0.5,"ask":5.3,"ask_qty":1.5,"timestamp":"2000-01-01T00:00:01Z"}]})"}),
+           (R"({"channel":"trade","type":"update","data":[{"symbol":"XBT/USD","side":"buy",)"
+            R"("price":5.10,"qty":0.5,"ord_type":"limit","trade_id":7,)"
+            R"("timestamp":"2000-01-01T00:00:01.5Z"}]})"),
+           (R"({"channel":"trade","type":"snapshot","data":[{"symbol":"XBT/USD","side":"sell",)"
+            R"("price":5.1,"qty":0.5,"ord_type":"limit","trade_id":6,)"
+            R"("timestamp":"2000-01-01T00:00:01Z"}]})"),
+           (R"({"channel":"ticker","type":"snapshot","data":[{"symbol":"XBT/USD","bid":5.2,)"
+            R"("bid_qty":0.5,"ask":5.3,"ask_qty":1.5,"timestamp":"2000-01-01T00:00:01Z"}]})")}),
       ElementsAre(
           "trade time=1000002000 sym=XBT/USD seq=1 recv=1 channel=trade price=5.1 side=S cond=l "
           "amount=0.5",
