@@ -86,7 +86,7 @@ std::string_view Arbiter::OnPacket(const LinePacket& packet, ArbiterSink& sink) 
   DeliverHeld(stream, sink);
   UpdateWait(stream);
   if (held_bytes_ > settings_.held_bytes_max) CheckBytes(sink);
-  if (now_ns_ >= deadline_ns_) CheckWaits(sink);
+  if (!settings_.closes_on_time_only && now_ns_ >= deadline_ns_) CheckWaits(now_ns_, sink);
   return {};
 }
 
@@ -211,17 +211,17 @@ void Arbiter::MoveClock(int64_t ns) {
 
 void Arbiter::OnTime(int64_t now_ns, ArbiterSink& sink) {
   now_ns_ = std::max(now_ns_, now_ns);
-  if (now_ns_ >= deadline_ns_) CheckWaits(sink);
+  if (now_ns >= deadline_ns_) CheckWaits(now_ns, sink);
 }
 
-void Arbiter::CheckWaits(ArbiterSink& sink) {
+void Arbiter::CheckWaits(int64_t now_ns, ArbiterSink& sink) {
   deadline_ns_ = kInfinityLong;
   for (auto& [key, each] : streams_) {
     Stream& stream = *each;
     if (stream.waits_since_ns == kNullLong) continue;
     // The next gap may have waited as long.
     while (stream.waits_since_ns != kNullLong &&
-           now_ns_ - stream.waits_since_ns >= settings_.wait_ns) {
+           now_ns - stream.waits_since_ns >= settings_.wait_ns) {
       CloseGap(stream, "timeout", sink);
       UpdateWait(stream);
     }

@@ -39,6 +39,9 @@ struct ArbiterSettings {
   int64_t wait_ns = kNsPerSecond;            // Longest time that messages are held.
   size_t held_bytes_max = size_t{64} << 20;  // Bytes of all streams.
   std::string_view tried = "lines";          // Where missing messages are looked for.
+  // True: only OnTime closes gaps that have waited, not the times of packets. For lines that are
+  // received live, one after the other: a missing message may be in the buffer of the next one.
+  bool closes_on_time_only = false;
 };
 
 // A packet of one line: messages with consecutive sequence numbers, or a heartbeat without any.
@@ -105,7 +108,8 @@ class Arbiter {
   // Takes a packet. Returns why it is refused, or an empty text. Cost of a message in order: a
   // comparison and the call of the sink.
   std::string_view OnPacket(const LinePacket& packet, ArbiterSink& sink);
-  // Closes gaps that have waited long enough. `now_ns` is in the unit of recv_ns.
+  // Closes gaps that have waited long enough. `now_ns` is in the unit of recv_ns; every packet that
+  // was received before has been taken.
   void OnTime(int64_t now_ns, ArbiterSink& sink);
   // Delivers everything that is held, as at the end of a recording.
   void Flush(ArbiterSink& sink);
@@ -162,7 +166,7 @@ class Arbiter {
   void CloseGap(Stream& stream, std::string_view why, ArbiterSink& sink);
   void CloseAll(Stream& stream, std::string_view why, ArbiterSink& sink);
   void UpdateWait(Stream& stream);
-  void CheckWaits(ArbiterSink& sink);
+  void CheckWaits(int64_t now_ns, ArbiterSink& sink);
   void CheckBytes(ArbiterSink& sink);
 
   const ArbiterSettings settings_;

@@ -146,6 +146,21 @@ TEST_F(ArbiterTest, AHoleBecomesAGapAfterTheWait) {
   EXPECT_EQ(arbiter_.missing(), 2);
 }
 
+// After a pause of the process, one line is read before the other.
+TEST_F(ArbiterTest, ALiveGapWaitsUntilAllLinesAreRead) {
+  Arbiter live{{.wait_ns = 100, .closes_on_time_only = true}};
+  SendTo(live, 0, 1, 1, 0);
+  SendTo(live, 0, 3, 1, 10);
+  SendTo(live, 0, 4, 1, 300);
+  live.OnTime(109, log_);
+  EXPECT_THAT(Take(), ElementsAre("1"));
+  SendTo(live, 1, 2, 1, 20);
+  EXPECT_THAT(Take(), ElementsAre("2", "3", "4"));
+  SendTo(live, 0, 6, 1, 310);
+  live.OnTime(410, log_);
+  EXPECT_THAT(Take(), ElementsAre("gap 5-5 lines timeout", "6"));
+}
+
 TEST_F(ArbiterTest, AHeartbeatShowsThatTheLastMessagesAreMissing) {
   Send(0, 1, 1, 0);
   Send(0, 2, 0, 5);

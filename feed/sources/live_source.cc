@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock_steps.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "feed/live/receiver_group.h"
@@ -111,6 +112,7 @@ LiveSource::LiveSource(LiveSetup setup, const MarketOptions& options,
       decoder_(std::move(setup.decoder)),
       receiver_(std::move(receiver)),
       bad_(receiver_->lines()),
+      heard_ns_(receiver_->lines()),
       requests_(!options.live.request.empty()) {
   for (const market::StreamPosition& position : Continue()) decoder_->Continue(position);
 }
@@ -148,8 +150,13 @@ void LiveSource::RequestMissing(int64_t now_ns) {
 int64_t LiveSource::Receive(int64_t now_ns) {
   if (!is_receiving()) return kNeverDue;
   CheckRoom(now_ns);
-  const bool has_all =
-      receiver_->Receive([this](size_t line, const market::Datagram& datagram, int64_t recv_ns) {
+  std::ranges::fill(heard_ns_, now_ns);
+  const bool has_all = receiver_->Receive(
+      [this, now_ns](size_t line, const market::Datagram& datagram, int64_t recv_ns) {
+        // If the clock was set back, packets that arrived before are from the future: they would
+        // end all waiting, and let later gaps wait until that time.
+        if (recv_ns - now_ns > ClockSteps::kStepNsMin) recv_ns = now_ns;
+        heard_ns_[line] = std::min(recv_ns, now_ns);
         TakeDatagram(line, datagram, recv_ns);
       });
   if (const absl::Status status = receiver_->status(); !status.ok()) {
@@ -157,9 +164,11 @@ int64_t LiveSource::Receive(int64_t now_ns) {
     receiver_->Leave();
     return kNeverDue;
   }
-  // Until then, what is missing may be in a buffer of the kernel.
-  if (has_all && now_ns >= decoder_->deadline_ns()) {
-    decoder_->OnTime(now_ns, rows());
+  // What is missing may be in a buffer of the kernel: a line that has more packets has been read up
+  // to its last one.
+  const int64_t heard_ns = has_all ? now_ns : *std::ranges::min_element(heard_ns_);
+  if (heard_ns >= decoder_->deadline_ns()) {
+    decoder_->OnTime(heard_ns, rows());
     Collect(now_ns);
   }
   const bool waits = decoder_->deadline_ns() != kInfinityLong;

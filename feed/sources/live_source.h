@@ -55,6 +55,7 @@ class LiveSource final : public SpooledSource {
   const std::unique_ptr<market::PacketReader> decoder_;
   const std::unique_ptr<live::LineReceiver> receiver_;
   std::vector<int64_t> bad_;                // By line: packets that do not fit.
+  std::vector<int64_t> heard_ns_;           // By line: what arrived up to then has been taken.
   const bool requests_;                     // A server is asked for missing messages.
   int64_t requested_ns_ = 0;                // When it was last asked for all that is missing.
   std::map<std::string, uint64_t> wanted_;  // By session: the number that it was last asked for.

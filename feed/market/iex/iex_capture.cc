@@ -38,6 +38,7 @@ absl::StatusOr<std::unique_ptr<IexCapture>> IexCapture::Open(const std::string& 
 }
 
 std::unique_ptr<PacketReader> IexCapture::Live(ArbiterSettings settings) {
+  settings.closes_on_time_only = true;
   return std::unique_ptr<PacketReader>(new IexCapture("live", settings));
 }
 

@@ -18,6 +18,7 @@ absl::StatusOr<std::unique_ptr<ItchCapture>> ItchCapture::Open(const std::string
 
 std::unique_ptr<PacketReader> ItchCapture::Live(std::optional<int64_t> midnight_ns,
                                                 ExchangeDays days, ArbiterSettings settings) {
+  settings.closes_on_time_only = true;
   std::unique_ptr<ItchCapture> decoder(new ItchCapture("live", midnight_ns.value_or(0), settings));
   if (!midnight_ns) decoder->days_ = days;
   return decoder;
