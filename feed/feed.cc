@@ -351,6 +351,12 @@ bool Feed::AllLogged() const {
 
 int64_t Feed::Poll(int64_t now_ns) {
   CountRate(now_ns);
+  // A live source is due at all times only if it has failed. Without a connection, the feed would
+  // not ask it, and its lines would stay readable, so that the loop spins.
+  if (link_ == nullptr && state_ == FeedState::kAsking && source_->live_input() != nullptr &&
+      source_->next_due_ns() == kAlwaysDue) {
+    Fail(source_->Next(now_ns).status());
+  }
   if (link_ == nullptr) return kNeverDue;
   ask_ns_ = std::min(ask_ns_, now_ns + kClockLookNs);
   if (state_ == FeedState::kPublishing && now_ns >= flush_ns_) Publish(now_ns);
