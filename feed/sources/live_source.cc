@@ -119,8 +119,10 @@ LiveSource::LiveSource(LiveSetup setup, const MarketOptions& options,
 
 absl::StatusOr<std::unique_ptr<LiveSource>> LiveSource::Create(LiveSetup setup,
                                                                const MarketOptions& options) {
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<live::LineReceiver> receiver,
-                      MakeReceiver(options.live, *setup.decoder));
+  std::unique_ptr<live::LineReceiver> receiver = std::move(setup.receiver);
+  if (receiver == nullptr) {
+    TS_ASSIGN_OR_RETURN(receiver, MakeReceiver(options.live, *setup.decoder));
+  }
   TS_ASSIGN_OR_RETURN(std::unique_ptr<live::RowSpool> spool, live::RowSpool::Open(options.folder));
   return std::unique_ptr<LiveSource>(
       new LiveSource(std::move(setup), options, std::move(receiver), std::move(spool)));

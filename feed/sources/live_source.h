@@ -23,6 +23,8 @@ struct LiveSetup {
   std::unique_ptr<market::PacketReader> decoder;  // It reads no file.
   MarketRows rows;
   std::string source;  // Such as `itch`.
+  // Receives the lines; nullptr: it is made from the options.
+  std::unique_ptr<live::LineReceiver> receiver = nullptr;
 };
 
 // Threads: one owner.

@@ -13,6 +13,7 @@
 #include "base/logging.h"
 #include "disk/partition_writer.h"
 #include "tests/simulate/damage.h"
+#include "tests/simulate/exchange_feed.h"
 #include "tests/simulate/notes.h"
 #include "tests/simulate/oracle.h"
 #include "tests/simulate/stack.h"
@@ -37,12 +38,15 @@ constexpr int64_t kAnswerNsMax = 5 * kSecond;
 constexpr int64_t kSilenceNsMax = 10 * kSecond;
 constexpr int64_t kFailedNsMax = kSecond;  // A tickerplant whose log has failed ends sooner.
 constexpr int64_t kSlackNs = 150 * kMs;    // A process may get no turn for this long.
+constexpr int64_t kLastMessages = 3;       // The exchange sends them after the trouble.
 constexpr int kFlips = 3;                  // Bits of the logs, and of the database.
 
-// Half of the stacks have a users file, and half a table of notes.
-StackOptions WithExtras(Random& random, StackOptions options) {
+// Half of the stacks have a users file, half a table of notes, and half a live feed.
+StackOptions WithExtras(Random& random, uint64_t seed, StackOptions options) {
   if (random.OneIn(2)) options.users = MakeUsers();
   options.has_notes = random.OneIn(2);
+  // A source of its own, so that other lives are those that they were without a live feed.
+  options.has_exchange = Random(~seed).OneIn(2);
   return options;
 }
 
@@ -53,7 +57,8 @@ class Life {
         strict_syncs_(strict_syncs),
         world_(seed, root, 0),
         random_(world_.random()),
-        options_(WithExtras(random_, DrawOptions(random_, root + "/data"))),
+        root_(root),
+        options_(WithExtras(random_, seed, DrawOptions(random_, root + "/data"))),
         reconfigures_(random_.OneIn(3)),
         next_options_(options_),
         plant_options_(options_) {
@@ -80,6 +85,7 @@ class Life {
   std::vector<const Recorder*> Recorders();
   void NoteReceipts();
   void WatchFeeds();
+  void WatchExchange();
   void WatchKeptDays();
   void WatchTickerplant();
   bool CouldNoteFailedSync(const std::string& log);
@@ -104,6 +110,7 @@ class Life {
   const bool strict_syncs_;
   World world_;
   Random& random_;
+  const std::string root_;
   const StackOptions options_;
   const bool reconfigures_;        // Tickerplants may start with other options than the one before.
   StackOptions next_options_;      // The options of the last attempt to start one.
@@ -123,6 +130,7 @@ class Life {
   Told told_;
   std::string stolen_;  // What the stranger got of the names of feeds.
   std::optional<Oracle> oracle_;
+  std::optional<ExchangeFeed> exchange_;
   std::vector<int32_t> calm_days_;
   Process* tickerplant_ = nullptr;
   Process* engine_ = nullptr;
@@ -261,6 +269,7 @@ void Life::StartStack() {
   eager_recorder_ = &world_.Add("eager recorder", false, [this](Process& process) {
     return StartRecorder(process, options_, true);
   });
+  if (options_.has_exchange) exchange_.emplace(world_, options_, root_ + "_of_feed");
   world_.OnStart([this](Process& process) {
     if (&process != tickerplant_ || process.is_dead()) return;
     NoteReceipts();
@@ -282,12 +291,16 @@ void Life::StartStack() {
     }
     oracle_->OnTickerplant(plant, Recorders(), troubles_->has_flipped_bit());
   });
-  world_.OnPowerCut([this](Host&) {
+  world_.OnPowerCut([this](Host& machine) {
+    if (exchange_) exchange_->OnPowerCut(machine);
+    if (&machine != &world_.machine()) return;
     const bool dropped = world_.disk().LostDropped(options_.LogFolder()) && !strict_syncs_;
     oracle_->OnPowerCut(world_, {.fsync = plant_options_.fsync,
                                  .was_none = was_none_,
                                  .unsynced_ns_max = UnsyncedNsMax(),
                                  .dropped = dropped});
+    const bool keeps_rows = plant_options_.fsync == tplog::FsyncPolicy::kBatch && !dropped;
+    if (exchange_ && !keeps_rows) exchange_->OnRowsLost();
   });
 }
 
@@ -338,6 +351,13 @@ void Life::WatchFeeds() {
     if (asked && !*asks) troubles_->OnMoment(Troubles::Moment::kFeedTold);
   }
   if (world_.MonotonicNs() >= next_receipts_ns_) NoteReceipts();
+}
+
+// Called after each event.
+void Life::WatchExchange() {
+  if (!exchange_) return;
+  exchange_->Watch();
+  if (!exchange_->problem().empty()) oracle_->Fail(exchange_->problem());
 }
 
 // The rdb drops a day only if its partition is there. With more days it is not known which one.
@@ -484,6 +504,10 @@ std::string Life::WhatIsMissing() {
       return fmt::format("{} notes are logged", logged);
     }
   }
+  if (exchange_) {
+    std::string missing = exchange_->WhatIsMissing();
+    if (!missing.empty()) return missing;
+  }
   for (const Recorder* const recorder : Recorders()) {
     if (!recorder->is_live()) return "a subscriber is not live";
     if (recorder->log().path != plant.log().path()) return "a subscriber does not know its log";
@@ -537,11 +561,13 @@ void Life::DrawNetwork() {
 
 LifeReport Life::Run() {
   StartStack();
+  std::vector<Process*> feeds = {feed_a_, feed_b_};
+  if (exchange_) feeds.push_back(exchange_->process());
   troubles_.emplace(world_,
                     Troubles::Processes{tickerplant_,
                                         engine_,
                                         rdb_,
-                                        {feed_a_, feed_b_},
+                                        std::move(feeds),
                                         {engine_, rdb_, recorder_, eager_recorder_}},
                     days_, [this] { NoteReceipts(); });
   DrawNetwork();
@@ -566,6 +592,7 @@ LifeReport Life::Run() {
       calm_days_.push_back(day.DateAt(roll_ns - kSecond));
     }
     troubles_->PlanDay(roll_ns, calm, silences_ns_[roll_ns]);
+    if (exchange_) exchange_->PlanDay(roll_ns, roll_ns == rolls_ns_.back());
     if (calm) {
       world_.At(world_.MonotonicNs() + wall(roll_ns - kCalmAround), [this] {
         troubles_->CallOff();
@@ -577,6 +604,7 @@ LifeReport Life::Run() {
     const auto has_failed = [this] {
       WatchTickerplant();
       WatchFeeds();
+      WatchExchange();
       WatchKeptDays();
       if (world_.MonotonicNs() >= next_look_ns_) Look();
       return !oracle_->failure().empty();
@@ -587,11 +615,21 @@ LifeReport Life::Run() {
   }
   world_.CallOffTrouble();
   troubles_->CallOff();
+  if (exchange_) {
+    exchange_->CallOffTrouble();
+    world_.At(world_.MonotonicNs() + wall(last_rows_ns_),
+              [this] { exchange_->exchange().SendMessages(kLastMessages); });
+  }
   RestartIncomplete();
   world_.set_restart_ns_max(200 * kMs);
   const int64_t converged_by_ns = world_.MonotonicNs() + kConvergeNsMax;
   while (oracle_->failure().empty() && !(world_.NowNs() > last_rows_ns_ && HasConverged())) {
-    world_.RunUntil([] { return false; }, kLookNs);
+    world_.RunUntil(
+        [this] {
+          WatchExchange();
+          return false;
+        },
+        kLookNs);
     Look();
     if (oracle_->expects_damage() && absl::IsDataLoss(tickerplant_->start_error())) {
       return Report();  // It says so, and an operator has to help.
@@ -609,7 +647,8 @@ LifeReport Life::Run() {
                        .rdb = *ProgramOf<RdbProgram>(rdb_)->rdb,
                        .recorders = Recorders(),
                        .calm_days = calm_days_,
-                       .begins_ns = begins_ns_});
+                       .begins_ns = begins_ns_,
+                       .exchange = exchange_ ? &*exchange_ : nullptr});
   }
   if (oracle_->failure().empty() && !oracle_->expects_damage()) {
     std::string wrong = FindWrongRowsInDamagedFiles(options_, world_.machine(), random_, kFlips);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "disk/partition_name.h"
 #include "table/types.h"
+#include "tests/simulate/exchange_check.h"
 #include "tickerplant/day_closers.h"
 #include "tplog/log_identity.h"
 #include "tplog/tplog_state.h"
@@ -336,6 +337,11 @@ void Oracle::CheckEnd(const End& end) {
   std::map<int32_t, TableTexts> by_number = days;
   for (const int32_t date : removed) by_number[date] = ByNumber(std::move(by_number[date]));
   CheckRows(by_number);
+  if (end.exchange != nullptr && !may_be_damaged_) {
+    std::string wrong = FindWrongExchangeRows(
+        *end.exchange, {days, {removed.begin(), removed.end()}, may_lose_anything_});
+    if (!wrong.empty()) Fail(std::move(wrong));
+  }
   for (const auto& [date, log] : days) {
     const std::string day = FormatDate(date);
     const auto is_calm = [&end](int32_t ended) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulate/exchange_feed.h"
 #include "tests/simulate/stack.h"
 
 namespace tickstack::simulate {
@@ -64,6 +65,7 @@ class Oracle {
     std::vector<int32_t> calm_days;
     // When each day began, by date; the first day is left out.
     std::map<int32_t, int64_t> begins_ns;
+    const ExchangeFeed* exchange = nullptr;  // nullptr: the life has no live feed.
   };
   void CheckEnd(const End& end);
   // Checks the rows of feeds and of the teller, in the logs of all days.

@@ -9,6 +9,7 @@
 #include "base/worker_pool.h"
 #include "disk/database.h"
 #include "disk/database_check.h"
+#include "feed/sources/market_rows.h"
 #include "table/encoded.h"
 #include "table/symbols.h"
 #include "tests/simulate/notes.h"
@@ -100,9 +101,21 @@ const std::vector<Schema>& KnownSchemas() {
   static const std::vector<Schema> all = [] {
     std::vector<Schema> schemas = SchemasWithNews();
     schemas.push_back(*ParseSchema(std::string(kNoteTable), "time p, sym s, text *, feed s, n j"));
+    for (feed::MappedTable& table : ExchangeTables()) schemas.push_back(std::move(table.schema));
     return schemas;
   }();
   return all;
+}
+
+std::vector<feed::MappedTable> ExchangeTables() {
+  std::vector<Schema> wanted;
+  for (Schema& schema : feed::MarketSchemas()) {
+    const bool is_wanted =
+        schema.table == "order" || schema.table == "trade" || schema.table == "gap";
+    if (is_wanted) wanted.push_back(std::move(schema));
+  }
+  const feed::TableChange rename = {.of = "trade", .name = "deal"};
+  return *feed::MapTables(wanted, std::span(&rename, 1));
 }
 
 const Schema* FindSchema(std::string_view table) {

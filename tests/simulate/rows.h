@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "aggengine/aggregate.h"
 #include "feed/sources/source.h"
+#include "feed/sources/table_map.h"
 #include "table/batch.h"
 #include "table/schema.h"
 #include "table/table.h"
@@ -22,12 +23,14 @@
 namespace tickstack::simulate {
 
 // The schemas of trade and quote, each with the columns `feed s` and `n j`; the bars; the schemas
-// of all their tables; those and news, a table that a life may add; and those and note (notes.h).
+// of all their tables; those and news, a table that a life may add; and all that lives may have.
 const std::vector<Schema>& SourceSchemas();
 const std::vector<aggengine::BarSpec>& BarSpecs();
 const std::vector<Schema>& AllSchemas();
 const std::vector<Schema>& SchemasWithNews();
 const std::vector<Schema>& KnownSchemas();
+// The tables of a live feed: order, deal (which the feed knows as trade) and gap.
+std::vector<feed::MappedTable> ExchangeTables();
 
 struct PlannedRow {
   int64_t due_ns;  // Also the row's time.

@@ -102,6 +102,11 @@ tickerplant::TickerplantOptions PlantOptions(const StackOptions& options, const 
   tickerplant::TickerplantOptions plant;
   plant.schemas = options.has_news ? SchemasWithNews() : AllSchemas();
   if (options.has_notes) plant.schemas.push_back(*FindSchema(kNoteTable));
+  if (options.has_exchange) {
+    for (feed::MappedTable& table : ExchangeTables()) {
+      plant.schemas.push_back(std::move(table.schema));
+    }
+  }
   plant.log_directory = options.LogFolder();
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;

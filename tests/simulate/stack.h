@@ -52,6 +52,7 @@ struct StackOptions {
   std::shared_ptr<wire::Authenticator> users;  // nullptr: there is no users file.
   bool has_notes = false;                      // The table note is one of the tickerplant's.
   bool has_news = false;                       // The table news is one of the tickerplant's.
+  bool has_exchange = false;                   // Those of a live feed are.
   std::string log_folder = "tplog";            // In `folder`.
 
   std::string LogFolder() const { return folder + "/" + log_folder; }

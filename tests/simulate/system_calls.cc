@@ -116,6 +116,7 @@ int open(const char* path, int flags, ...) {
 
 int close(int fd) {
   if (sim::Disk* const disk = sim::DiskOf(fd)) disk->OnClosed(fd);
+  if (the_world != nullptr) the_world->OnClosed(fd);
   return sim::real::Close(fd);
 }
 
@@ -168,13 +169,13 @@ int mkdir(const char* path, mode_t mode) noexcept {
 }
 
 // The loops poll it before each of their events, but connections and timers are simulated. The
-// kernel would take half of a life's time. Only a loop that another thread posts to has events.
+// kernel would take half of a life's time. Only a loop that another thread posts to has events, and
+// one that watches a readable descriptor.
 int epoll_wait(int fd, epoll_event* events, int count, int timeout_ms) {
   if (the_world != nullptr && timeout_ms == 0) {
     the_world->threads().MaybeYield();
-    return 0;
-  }
-  if (the_world != nullptr) {
+    if (!the_world->HasReadable(fd)) return 0;
+  } else if (the_world != nullptr) {
     const int64_t deadline_ns =
         timeout_ms < 0 ? INT64_MAX : the_world->MonotonicNs() + int64_t{timeout_ms} * 1'000'000;
     the_world->threads().WaitForEvents(fd, deadline_ns);
@@ -184,7 +185,10 @@ int epoll_wait(int fd, epoll_event* events, int count, int timeout_ms) {
 }
 
 int epoll_ctl(int fd, int operation, int about, epoll_event* event) noexcept {
-  if (the_world != nullptr && operation != EPOLL_CTL_DEL) the_world->threads().NoteEvents(fd);
+  if (the_world != nullptr && operation != EPOLL_CTL_DEL) {
+    the_world->threads().NoteEvents(fd);
+    the_world->OnWatched(fd, about);
+  }
   return static_cast<int>(syscall(SYS_epoll_ctl, fd, operation, about, event));
 }
 

@@ -130,23 +130,27 @@ World::~World() {
   ::close(base_);
 }
 
-Host& World::AddMachine(std::string folder) {
+Host& World::AddMachine(std::string folder, const std::string& root) {
   if (base_ < 0) base_ = ::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   TS_CHECK(base_ >= 0);
-  machines_.push_back(std::make_unique<Host>(*this, std::move(folder), root_, *this));
+  machines_.push_back(
+      std::make_unique<Host>(*this, std::move(folder), root.empty() ? root_ : root, *this));
   return *machines_.back();
 }
 
 void World::Enter(const Host& machine) {
-  if (&machine == entered_) return;
+  const bool is_here = entered_->folder == machine.folder;
   entered_ = &machine;
+  if (is_here) return;
   TS_CHECK(::fchdir(base_) == 0);
   if (!machine.folder.empty()) TS_CHECK(::chdir(machine.folder.c_str()) == 0);
 }
 
 Disk* World::DiskOf(std::string_view path) {
-  Disk& disk = const_cast<Host*>(entered_)->disk;
-  return disk.Has(path) ? &disk : nullptr;
+  for (const std::unique_ptr<Host>& machine : machines_) {
+    if (machine->disk.Has(path) && machine->folder == entered_->folder) return &machine->disk;
+  }
+  return nullptr;
 }
 
 Disk* World::DiskOf(int fd) {
@@ -154,6 +158,13 @@ Disk* World::DiskOf(int fd) {
     if (machine->disk.Has(fd)) return &machine->disk;
   }
   return nullptr;
+}
+
+bool World::HasReadable(int epoll_fd) const {
+  const auto watched = watched_.find(epoll_fd);
+  if (watched == watched_.end()) return false;
+  const auto readable = readable_.find(watched->second);
+  return readable != readable_.end() && readable->second;
 }
 
 int64_t World::power_cuts() const {

@@ -181,11 +181,12 @@ class World final : public Clock, public wire::Surroundings {
   MachineClock& clock_of(bool has_disk) { return has_disk ? machine().clock : other_clock_; }
 
   // Adds a machine whose processes run in `folder`, an existing directory with an empty directory
-  // `root`.
-  Host& AddMachine(std::string folder);
+  // `root`. Machines whose processes run in the same folder have different roots. An empty root is
+  // that of the first machine.
+  Host& AddMachine(std::string folder, const std::string& root = "");
   // Makes the folder of a machine the working directory, so that its files can be read.
   void Enter(const Host& machine);
-  // Returns the disk of the machine whose folder is the working directory, if the path is on it.
+  // Returns the disk that has the path, of the machines whose folder is the working directory.
   Disk* DiskOf(std::string_view path);
   Disk* DiskOf(int fd);  // nullptr: it is on no disk.
 
@@ -227,6 +228,16 @@ class World final : public Clock, public wire::Surroundings {
   uint64_t trace() const { return trace_; }
   void Trace(std::string_view what, uint64_t value);
 
+  // ---- Descriptors other than those of connections and files, such as that of lines. A loop that
+  // watches one asks the kernel for events while it is readable.
+  void SetReadable(int fd, bool readable) { readable_[fd] = readable; }
+  void ForgetDescriptor(int fd) { readable_.erase(fd); }
+  void OnWatched(int epoll_fd, int fd) {
+    if (readable_.contains(fd)) watched_[epoll_fd] = fd;
+  }
+  void OnClosed(int fd) { watched_.erase(fd); }
+  bool HasReadable(int epoll_fd) const;
+
   // ---- For the disk: a process is about to change a file.
   // False if the change must have no effect, because the process is dead. `part`: bytes of a write
   // that still reach the file if the process dies in it.
@@ -261,6 +272,8 @@ class World final : public Clock, public wire::Surroundings {
   wire::MemoryNetwork wires_;
   Connections connections_;
   Alarms alarms_;
+  std::map<int, bool> readable_;  // By descriptor.
+  std::map<int, int> watched_;    // By epoll descriptor: the one that its loop watches.
   std::multimap<int64_t, std::function<void()>> events_;
   std::vector<std::unique_ptr<Process>> processes_;
   Process* current_ = nullptr;
