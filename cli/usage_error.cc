@@ -77,7 +77,7 @@ std::string NumbersOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const bool whole = type.starts_with("INT") || type.starts_with("UINT");
   if (!whole && !type.starts_with("FLOAT")) return "";
-  const std::string number = whole ? "a whole number" : "a number";
+  std::string number = whole ? "a whole number" : "a number";
   if (type.find("NONNEGATIVE") != std::string::npos) return number + ", 0 or more";
   if (type.find("POSITIVE") != std::string::npos) return number + " above 0";
   const size_t range = type.find(" in [");

@@ -652,6 +652,44 @@ TEST_F(FeedTest, AsksToWaitForSlowSubscribersIfItsSourceHasNoPace) {
   EXPECT_THAT(other.windows, testing::IsEmpty());
 }
 
+// A live source whose spool cannot be written.
+class BrokenLiveSource final : public Source, public LiveInput {
+ public:
+  void Start(int64_t) override {}
+  absl::StatusOr<const FeedBatch*> Next(int64_t) override {
+    if (works) return nullptr;
+    return absl::ResourceExhaustedError("the disk is full");
+  }
+  int64_t next_due_ns() const override { return works ? kNotDueYet : kAlwaysDue; }
+  absl::Status Rewind(const NameMap<int64_t>&) override { return absl::OkStatus(); }
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override { return "live"; }
+  LiveInput* live_input() override { return this; }
+  int fd() const override { return -1; }
+  int64_t Receive(int64_t) override { return kNeverDue; }
+
+  bool works = true;
+
+ private:
+  std::vector<std::string> tables_{"quote"};
+};
+
+TEST_F(FeedTest, ALiveSourceThatFailsWithoutATickerplantEndsTheFeed) {
+  auto source = std::make_unique<BrokenLiveSource>();
+  bool& works = source->works;
+  Feed feed({.name = "me"}, std::move(source));
+  feed.Start(0);
+  feed.OnConnected(&tickerplant_, 0);
+  Run(feed, kNsPerSecond);
+  feed.OnDisconnected(now_ns_);
+  feed.Poll(now_ns_);
+  EXPECT_EQ(feed.state(), FeedState::kAsking);
+  works = false;
+  feed.Poll(now_ns_);
+  EXPECT_EQ(feed.state(), FeedState::kFailed);
+  EXPECT_EQ(feed.error().message(), "the disk is full");
+}
+
 TEST_F(FeedTest, ABrokenSourceFailsAfterItsGoodRowsWereSent) {
   Feed feed({.name = "me"}, std::make_unique<BrokenSource>());
   feed.Start(0);

@@ -14,7 +14,6 @@ namespace tickstack::feed {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class WebsocketSourceTest : public testing::Test {
