@@ -107,9 +107,12 @@ absl::StatusOr<std::vector<SchemaConflict>> FindSchemaConflicts(const std::strin
   std::vector<SchemaConflict> conflicts;
   TS_ASSIGN_OR_RETURN(const bool is_there, IsDirectory(database));
   if (!is_there) return conflicts;
-  TS_RETURN_IF_ERROR(CheckHoldsDays(database));
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> opened,
                       Database::Open(database, {.allow_missing_segments = true}));
+  if (opened->partition_kind() != PartitionKind::kDate) {
+    TS_RETURN_IF_ERROR(CheckHoldsDays(database));
+    return conflicts;
+  }
   const std::span<const Partition> partitions = opened->partitions();
   for (const Schema& schema : schemas) {
     for (size_t i = partitions.size(); i-- > 0;) {
