@@ -22,7 +22,7 @@ constexpr size_t kWarnedMax = 1'000;
 
 absl::StatusOr<wire::WebAddress> ParseOf(const std::string& text, std::string_view key,
                                          bool is_web_socket) {
-  const absl::StatusOr<wire::WebAddress> address = wire::ParseWebAddress(text);
+  absl::StatusOr<wire::WebAddress> address = wire::ParseWebAddress(text);
   if (!address.ok()) return Annotate(address.status(), key);
   if (address->is_web_socket() == is_web_socket) return address;
   return InvalidArgument("{}: expected an address with {}, found \"{}\"", key,
