@@ -471,9 +471,13 @@ class WebsocketLiveTest(stack.StackTest):
                 time.sleep(0.0002)
             peer.serve_pings()
         running = self.start("kraken", self.serve(script).address())
-        for _ in range(3):
-            rows = running.count("level") + SOME_ROWS
-            stack.wait_until(lambda rows=rows: running.count("level") > rows, what="some levels")
+        first = [number for number, text in enumerate(texts) if text.startswith("[") and '"as"' in text][0]
+        sym = websocket_messages.parse(texts[first])[-1]
+
+        def rows_of_connection(number):
+            return running.ask("rdb", f'exec sum {number}=sums(cond=`clear)&sym=`$"{sym}" from level')
+        for number in range(1, 4):
+            stack.wait_until(lambda number=number: rows_of_connection(number) > SOME_ROWS, what="some levels")
             running.kill("feed")
         stack.wait_until(lambda: len(connections) == 4 and len(connections[3]) == len(texts), what="all messages")
         stack.wait_until(lambda: self.stats(running)["messages"].get("checksums", 0) == 4_269, what="the last message")
@@ -481,11 +485,9 @@ class WebsocketLiveTest(stack.StackTest):
                                 what="the gaps")
         # The numbers of the messages say how many of each connection were received.
         sent = Sent("kraken")
-        first = [number for number, text in enumerate(texts) if text.startswith("[") and '"as"' in text][0]
         begins = []
         previous = -1
         found = running.ask("rdb", "select seq,sym,cond from level")
-        sym = websocket_messages.parse(texts[first])[-1]
         for seq, of, cond in zip(found["seq"], found["sym"], found["cond"]):
             if cond == "clear" and of == sym:
                 begins.append(seq - 1 - first)
