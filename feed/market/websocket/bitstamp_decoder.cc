@@ -1,5 +1,8 @@
 #include "feed/market/websocket/bitstamp_decoder.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tickstack::feed::market {
 namespace {
 
@@ -7,6 +10,14 @@ constexpr int64_t kBitstampUnitNs = 1'000;
 constexpr std::string_view kBitstampChanges = "diff_order_book_";
 constexpr std::string_view kBitstampTrades = "live_trades_";
 constexpr std::string_view kBitstampRequest = "/order_book/";
+
+// What a server answers to requests, or says about the connection.
+bool IsBitstampAnswer(std::string_view event) {
+  static constexpr std::string_view kAnswers[] = {"bts:subscription_succeeded",
+                                                  "bts:unsubscription_succeeded", "bts:heartbeat",
+                                                  "bts:request_reconnect", "bts:error"};
+  return std::ranges::find(kAnswers, event) != std::end(kAnswers);
+}
 
 }  // namespace
 
@@ -23,7 +34,8 @@ VenueOutcome BitstampDecoder::DecodeMessage(const VenueMessage& message) {
     head.sym = channel.substr(kBitstampTrades.size());
     return {"live_trades", TradeOf(message.root["data"], head, message.sink)};
   }
-  if (event.starts_with("bts:")) return {event};
+  if (event.starts_with("bts:"))
+    return IsBitstampAnswer(event) ? VenueOutcome{event} : Unknown("bts");
   return Unknown(event);
 }
 

@@ -1,7 +1,23 @@
 #include "feed/market/websocket/okx_decoder.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tickstack::feed::market {
 namespace {
+
+// What a server answers to requests, or says about the connection.
+bool IsOkxAnswer(std::string_view event) {
+  static constexpr std::string_view kAnswers[] = {"subscribe", "unsubscribe", "error",
+                                                  "notice",    "login",       "channel-conn-count"};
+  return std::ranges::find(kAnswers, event) != std::end(kAnswers);
+}
+
+bool IsOkxBook(std::string_view channel) {
+  static constexpr std::string_view kBooks[] = {"books", "books5", "books-elp", "books-l2-tbt",
+                                                "books50-l2-tbt"};
+  return std::ranges::find(kBooks, channel) != std::end(kBooks);
+}
 
 constexpr int64_t kOkxUnitNs = 1'000'000;
 
@@ -9,10 +25,11 @@ constexpr int64_t kOkxUnitNs = 1'000'000;
 
 VenueOutcome OkxDecoder::DecodeMessage(const VenueMessage& message) {
   const JsonValue event = message.root["event"];
-  if (event.exists()) return {event.text()};
+  if (event.exists())
+    return IsOkxAnswer(event.text()) ? VenueOutcome{event.text()} : Unknown("event");
   const JsonValue arg = message.root["arg"];
   const std::string_view channel = arg["channel"].text();
-  const bool is_book = channel.starts_with("books");
+  const bool is_book = IsOkxBook(channel);
   const bool is_trade = channel == "trades" || channel == "trades-all";
   if (!is_book && !is_trade && channel != "bbo-tbt" && channel != "tickers") {
     return Unknown(channel.empty() ? "other" : channel);

@@ -107,15 +107,18 @@ TEST_F(OkxDecoderTest, DecodesTradesAndBestPrices) {
 }
 
 TEST_F(OkxDecoderTest, CountsWhatItDoesNotDecode) {
-  EXPECT_THAT(ReadTexts("okx", {R"({"event":"subscribe","arg":{"channel":"books"}})",
-                                R"({"event":"error","code":"60012","msg":"x"})",
-                                OkxMessage("candle1m", "[]"), "{}",
-                                OkxMessage("books", R"({"asks":[],"bids":[],"ts":"1"})", "update"),
-                                OkxMessage("books", R"({"asks":[],"bids":[]})", "replace"),
-                                OkxMessage("trades", R"({"instId":"X"})")}),
-              IsEmpty());
+  EXPECT_THAT(
+      ReadTexts("okx", {R"({"event":"subscribe","arg":{"channel":"books"}})",
+                        R"({"event":"error","code":"60012","msg":"x"})", R"({"event":"bad_books"})",
+                        OkxMessage("books-x", "[]"), OkxMessage("candle1m", "[]"), "{}",
+                        OkxMessage("books", R"({"asks":[],"bids":[],"ts":"1"})", "update"),
+                        OkxMessage("books", R"({"asks":[],"bids":[]})", "replace"),
+                        OkxMessage("trades", R"({"instId":"X"})")}),
+      IsEmpty());
   EXPECT_EQ(Named("subscribe"), 1);
   EXPECT_EQ(Named("error"), 1);
+  EXPECT_EQ(Named("unknown_event"), 1);
+  EXPECT_EQ(Named("unknown_books-x"), 1);
   EXPECT_EQ(Named("unknown_candle1m"), 1);
   EXPECT_EQ(Named("unknown_other"), 1);
   EXPECT_EQ(Named("bad_books"), 2);
