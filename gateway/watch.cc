@@ -31,9 +31,11 @@ constexpr std::string_view kLastQuestion =
     "(.rdb.stats[]`caught_up`live;.rdb.days[];{{[askedTables]askedTables!cols each askedTables}}"
     "tables[];{{[askedTables]askedTables!count each keys each askedTables}}tables[];"
     "{};{};@[value;\".rdb.blocked[]\";\"\"];.rdb.stats[]`caught_up)";
+// An hdb may load its database again meanwhile. Its days are asked first: a day that is not known
+// yet is one of the last side, but one whose tables are not known would have no rows.
 constexpr std::string_view kPastQuestion =
-    "(1 1;@[value;`date;0#0Nd];{{[askedTables]askedTables!cols each askedTables}}tables[];();{};"
-    "();\"\";1)";
+    "{{[askedDays](1 1;askedDays;{{[askedTables]askedTables!cols each askedTables}}tables[];();{};"
+    "();\"\";1)}}@[value;`date;0#0Nd]";
 // Only shards need this: the column by which symbols are spread. Null if a day of the table cannot
 // be read: that does not keep the other tables.
 constexpr std::string_view kSymbolColumns =

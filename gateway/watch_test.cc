@@ -9,14 +9,21 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/status.h"
+#include "query/query.h"
+#include "query/testing.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
@@ -44,6 +51,11 @@ class Process final : public wire::ServerHandler {
     if (message.kind != wire::MessageKind::kSync) return;
     const wire::ReplyTicket ticket = connection.TakeTicket();
     if (closes) return connection.Close(absl::OkStatus());
+    if (answers) {
+      const absl::StatusOr<Value> answer = answers(message.body);
+      if (!answer.ok()) return connection.ReplyError(ticket, Message(answer.status()));
+      return connection.Reply(ticket, *answer);
+    }
     if (far_ms == 0) return Answer(connection, ticket);
     way_.Once(std::chrono::milliseconds(far_ms),
               [this, &connection, ticket] { Answer(connection, ticket); });
@@ -69,6 +81,8 @@ class Process final : public wire::ServerHandler {
   }
   void OnClosed(wire::Connection&, const absl::Status&) override { way_.Cancel(); }
 
+  // Answers a question in place of this; set before the first one.
+  std::function<absl::StatusOr<Value>(std::span<const std::byte>)> answers;
   std::atomic<bool> closes{false};
   std::atomic<int> far_ms{0};         // How long a question and its answer are under way.
   std::atomic<bool> ready{true};      // It has read its log.
@@ -82,6 +96,32 @@ class Process final : public wire::ServerHandler {
   wire::Timer way_{loop_};
   std::unique_ptr<wire::Server> server_;
   std::thread thread_;
+};
+
+// An hdb without a day, which loads day 3 of the table `trade` while it answers: `steps` accesses
+// after the first one.
+class LoadingHdb final : public query::TestEnvironment {
+ public:
+  explicit LoadingHdb(int steps) : steps_(steps) {
+    CaptureTable("trade", "([]time:1 2;sym:`a`b)");
+  }
+
+  std::vector<std::string> TableNames() override {
+    return HasLoaded() ? TestEnvironment::TableNames() : std::vector<std::string>();
+  }
+  std::optional<Value> FindValue(std::string_view name) override {
+    if (name != "date" || !HasLoaded()) return std::nullopt;
+    const int32_t days[] = {3};
+    return Value::Vector(Type::kDate, std::span<const int32_t>(days));
+  }
+  std::optional<Snapshot> FindTable(std::string_view name) override {
+    return HasLoaded() ? TestEnvironment::FindTable(name) : std::nullopt;
+  }
+  bool has_loaded() const { return steps_ < 0; }
+
+ private:
+  bool HasLoaded() { return --steps_ < 0; }
+  std::atomic<int> steps_;
 };
 
 std::unique_ptr<Replicas> Only(const std::string& name, const Process& process) {
@@ -122,6 +162,34 @@ TEST_F(WatchTest, EachShardHasItsDaysAndTables) {
   EXPECT_EQ(a.last.shapes.at("trade").key_columns, 1u);
   EXPECT_FALSE(b.last.tables.contains("trade"));
   EXPECT_TRUE(b.last.tables.contains("note"));
+}
+
+// Goal: no day without the tables that have rows of it, whenever an hdb loads its first day.
+TEST_F(WatchTest, ADayIsNotKnownBeforeItsTables) {
+  int with_day = 0, steps = 0;
+  for (bool loads_within = true; loads_within; ++steps) {
+    LoadingHdb hdb(steps);
+    Process process(0, "", "");
+    process.answers = [&hdb](std::span<const std::byte> body) {
+      return query::EvaluateMessage(body, hdb, {});
+    };
+    std::vector<ShardReplicas> shards = Shards();
+    shards[1].past = Only("shard b: hdb", process);
+    Watch watch(shards);
+    const std::shared_ptr<const Contents> contents = watch.Get();
+    // A later pass has all of it.
+    const ShardContents& b = contents->shards[1];
+    ASSERT_TRUE(b.status.ok()) << b.status;
+    if (b.past.days.empty()) {
+      EXPECT_THAT(b.last.days, testing::ElementsAre(3)) << steps;
+    } else {
+      EXPECT_TRUE(b.past.tables.contains("trade")) << steps;
+      ++with_day;
+    }
+    loads_within = hdb.has_loaded();
+  }
+  EXPECT_GT(with_day, 0);
+  EXPECT_GE(steps, 4) << "it must load at different moments of an answer";
 }
 
 // Goal: answers of a process that is far away are not always too late.
