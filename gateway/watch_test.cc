@@ -102,9 +102,7 @@ class Process final : public wire::ServerHandler {
 // after the first one.
 class LoadingHdb final : public query::TestEnvironment {
  public:
-  explicit LoadingHdb(int steps) : steps_(steps) {
-    CaptureTable("trade", "([]time:1 2;sym:`a`b)");
-  }
+  explicit LoadingHdb(int steps) : steps_(steps) { CaptureTable("trade", "([]time:1 2;sym:`a`b)"); }
 
   std::vector<std::string> TableNames() override {
     return HasLoaded() ? TestEnvironment::TableNames() : std::vector<std::string>();
