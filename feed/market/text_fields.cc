@@ -1,6 +1,7 @@
 #include "feed/market/text_fields.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -10,6 +11,10 @@ namespace tickstack::feed::market {
 namespace {
 
 constexpr size_t kNsDigits = 9;
+// A double has all whole numbers of this many digits, and these powers of ten.
+constexpr size_t kExactDigits = 15;
+constexpr std::array<double, kExactDigits + 1> kExactTens = {
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -19,6 +24,27 @@ std::optional<Number> ParseWhole(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// Returns the nearest float to digits with at most one point, if they are few enough: both numbers
+// of the quotient are exact, so it is rounded once. nullopt for all other texts.
+std::optional<double> ParseShortDecimal(std::string_view text) {
+  if (text.size() > kExactDigits + 1) return std::nullopt;
+  uint64_t number = 0;
+  size_t digits = 0, point = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (IsDigit(text[i])) {
+      number = number * 10 + static_cast<uint64_t>(text[i] - '0');
+      ++digits;
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (digits == 0 || digits > kExactDigits) return std::nullopt;
+  const size_t decimals = point == text.size() ? 0 : text.size() - 1 - point;
+  return static_cast<double>(number) / kExactTens[decimals];
 }
 
 }  // namespace
@@ -36,6 +62,7 @@ void SplitFields(std::string_view line, char delimiter, std::vector<std::string_
 std::optional<int64_t> ParseInteger(std::string_view text) { return ParseWhole<int64_t>(text); }
 
 std::optional<double> ParseDecimal(std::string_view text) {
+  if (const std::optional<double> number = ParseShortDecimal(text)) return number;
   const size_t sign = text.starts_with('-') ? 1 : 0;
   // std::from_chars also takes names, such as `inf`.
   if (text.size() <= sign || !(IsDigit(text[sign]) || text[sign] == '.')) return std::nullopt;

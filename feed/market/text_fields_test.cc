@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <charconv>
+#include <random>
+#include <string>
+
 #include "base/time.h"
 
 namespace tickstack::feed::market {
@@ -38,6 +43,29 @@ TEST(ParseDecimal, ReturnsTheNearestFloat) {
                            "1e999", "0x1p3", "1,5", "--1"}) {
     EXPECT_EQ(ParseDecimal(text), std::nullopt) << text;
   }
+}
+
+// Goal: short numbers, which are converted in another way, are the same floats, and no other text
+// is a number. Method: random texts of digits, points and other characters, beside std::from_chars.
+TEST(ParseDecimal, AgreesWithFromChars) {
+  std::minstd_rand random(25);
+  int numbers = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text;
+    for (size_t left = random() % 20; left > 0; --left) {
+      const auto drawn = static_cast<size_t>(random());
+      text += drawn % 8 == 0 ? ".-e0"[drawn / 8 % 4] : static_cast<char>('0' + drawn / 8 % 10);
+    }
+    double expected = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), expected);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    const std::optional<double> found = ParseDecimal(text);
+    ASSERT_EQ(found.has_value(), is_number) << text;
+    if (is_number)
+      ASSERT_EQ(std::bit_cast<uint64_t>(*found), std::bit_cast<uint64_t>(expected)) << text;
+    numbers += is_number ? 1 : 0;
+  }
+  EXPECT_GT(numbers, 20'000);
 }
 
 TEST(ParseSecondsNs, RoundsToNanoseconds) {

@@ -48,7 +48,7 @@ class JsonWalk {
   explicit JsonWalk(std::vector<JsonNode>& nodes) : nodes_(nodes) {}
 
   // Adds a value and its descendants; false if it does not fit.
-  bool Add(ondemand::value value, std::string_view key, size_t depth) {
+  bool Add(ondemand::value& value, std::string_view key, size_t depth) {
     if (depth > JsonText::kDepthMax) return Fail("it is nested too deep");
     if (nodes_.size() == JsonText::kValuesMax) return Fail("it has too many values");
     const size_t at = nodes_.size();
@@ -81,11 +81,10 @@ class JsonWalk {
     ondemand::object object;
     if (!Take(value.get_object().get(object))) return false;
     for (auto result : object) {
-      ondemand::field field;
+      if (!Take(result.error())) return false;
+      ondemand::field&& field = std::move(result).value_unsafe();
       std::string_view key;
-      if (!Take(std::move(result).get(field)) || !Take(field.unescaped_key().get(key))) {
-        return false;
-      }
+      if (!Take(field.unescaped_key().get(key))) return false;
       ++nodes_[at].children;
       if (!Add(field.value(), key, depth + 1)) return false;
     }
@@ -97,8 +96,8 @@ class JsonWalk {
     ondemand::array array;
     if (!Take(value.get_array().get(array))) return false;
     for (auto result : array) {
-      ondemand::value element;
-      if (!Take(std::move(result).get(element))) return false;
+      if (!Take(result.error())) return false;
+      ondemand::value&& element = std::move(result).value_unsafe();
       ++nodes_[at].children;
       if (!Add(element, {}, depth + 1)) return false;
     }
@@ -173,7 +172,10 @@ JsonValue JsonText::root() const {
 JsonValue JsonValue::operator[](std::string_view key) const {
   if (!is_object()) return JsonValue(key);
   for (const JsonValue child : *this) {
-    if (child.key() == key) return child;
+    const std::string_view found = child.key();
+    // Most keys differ in their length or first letter: a call takes longer than both looks.
+    if (found.size() != key.size() || (!key.empty() && found[0] != key[0])) continue;
+    if (found == key) return child;
   }
   return JsonValue(key);
 }
