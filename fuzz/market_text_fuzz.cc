@@ -54,6 +54,14 @@ void Run(std::span<const std::byte> data) {
   static const ScratchFolder folder;
   const std::string path = folder.Write("a", data);
   ReadTwice(LobsterFile::Open(path, "AAPL", 0));
+  // The messages before a line `book`, and behind it what their orderbook file has.
+  const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
+  constexpr std::string_view kBook = "book\n";
+  if (const size_t at = text.find(kBook); at != std::string_view::npos) {
+    const std::string messages = folder.Write("messages", data.first(at));
+    const std::string book = folder.Add("book", data.subspan(at + kBook.size()));
+    ReadTwice(LobsterFile::Open(messages, "AAPL", 0, book));
+  }
   ReadTwice(TardisFile::Open(path));
   // Days of the files in the corpus.
   ReadTwice(TaqFile::Open(path, {.day = DaysFromCivil(2016, 10, 3), .has_amounts = true}));

@@ -22,8 +22,8 @@ constexpr std::chrono::nanoseconds kDrainAtMost = 5s;  // For rows that wait in 
 constexpr auto kPause = 100ms;                         // Before the sockets are asked for again.
 constexpr auto kLastRowsAtMost = 1s;                   // Wait for the holder's last messages.
 constexpr auto kLooks = 10ms;  // Interval of checks whether the holder has ended.
-// Time of a holder's running queries. As long as clients may take to read an answer; queries have a low
-// priority, so on a busy machine a short one needs many seconds.
+// Time of a holder's running queries. As long as clients may take to read an answer; queries have a
+// low priority, so on a busy machine a short one needs many seconds.
 constexpr auto kRunningAtMost = 60s;
 constexpr auto kReclaimAtMost = 5s;  // A successor that died may still have its lock.
 

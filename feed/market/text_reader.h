@@ -29,7 +29,7 @@ class TextReader : public EventReader {
   absl::StatusOr<bool> Advance() final;
   int64_t time_ns() const final;
   absl::Status Decode(EventSink& sink) final;
-  absl::Status Rewind() final;
+  absl::Status Rewind() override;
   const MessageCounts& counts() const final { return counts_; }
 
  protected:

@@ -1,6 +1,7 @@
 #pragma once
 
-// A message file of LOBSTER as a source: docs/feeds/lobster.md.
+// A message file of LOBSTER, with or without its orderbook file, as a source:
+// docs/feeds/lobster.md.
 
 #include "feed/sources/market_source.h"
 
@@ -12,6 +13,7 @@ struct LobsterOptions final : MarketOptions {
   std::string RowsName() const override;
   std::vector<std::string> AllTables() const override;
 
+  std::string book;    // The orderbook file; empty: there is none.
   std::string symbol;  // Empty: that of the file's name.
   std::string venue = "XNAS";
   std::string time_zone = "America/New_York";

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Message files of LOBSTER through a whole stack, compared with an independent decoder; kills of the feed on the way."""
+"""Message and orderbook files of LOBSTER through a whole stack, compared with an independent decoder; kills of the feed on the way."""
 
 import gzip
 import pathlib
@@ -21,8 +21,9 @@ class LobsterFeedTest(stack.StackTest):
     def start(self, path, more="", name="stack"):
         return self.start_stack(EXAMPLE.replace(PATH, str(path)) + more, "--date", DATE, name=name)
 
-    def compare(self, running, text, symbol="AAPL"):
-        market_rows.compare(self, running, TABLES, lobster_messages.rows(text, DATE, symbol), "XNAS")
+    def compare(self, running, text, symbol="AAPL", book=None):
+        tables = TABLES + ([] if book is None else ["quote", "level"])
+        market_rows.compare(self, running, tables, lobster_messages.rows(text, DATE, symbol, book), "XNAS")
 
     def test_every_real_file(self):
         for path in sorted(self.fixture("lobster").glob("*_message_*.csv")):
@@ -34,6 +35,45 @@ class LobsterFeedTest(stack.StackTest):
                 self.assertEqual(len(text.split()), sum(stats["messages"].values()))
                 self.compare(running, text)
                 self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_every_real_book(self):
+        for path in sorted(self.fixture("lobster").glob("*_message_*.csv")):
+            with self.subTest(path=path.name):
+                book = path.with_name(path.name.replace("_message_", "_orderbook_"))
+                running = self.start(path, f"book = '{book}'\n", name=book.stem)
+                stats = market_rows.wait_until_sent(running)
+                self.assertEqual("done", stats["state"], stats)
+                self.compare(running, path.read_text(encoding="ascii"), book=book.read_text(encoding="ascii"))
+                self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_a_book_and_kills_of_the_feed(self):
+        text, book = lobster_messages.random_day(MESSAGES, 11), lobster_messages.random_book(MESSAGES, 12)
+        path, book_path = self.folder / "day.csv", self.folder / "book.csv.gz"
+        path.write_text(text, encoding="ascii")
+        book_path.write_bytes(gzip.compress(book.encode("ascii")))
+        running = self.start(path, f"speed = 1.8\nsymbol = 'MSFT'\nbook = '{book_path}'\n")
+        levels = len(lobster_messages.rows(text, DATE, "MSFT", book)["level"])
+        for part in (1, 2, 3):
+            stack.wait_until(lambda rows=part * levels // 5: running.count("level") > rows, what="some levels")
+            running.kill("feed")
+        stats = market_rows.wait_until_sent(running)
+        self.assertEqual("done", stats["state"], stats)
+        self.compare(running, text, "MSFT", book)
+
+    def test_a_book_of_other_messages(self):
+        text, book = lobster_messages.random_day(20, 1), lobster_messages.random_book(20, 2)
+        path, book_path = self.folder / "GOOG_2012-06-21_message_5.csv", self.folder / "book.csv"
+        path.write_text(text, encoding="ascii")
+        for lines, error in ((19, "it ends after line 19, before the messages do"),
+                             (21, "line 21: there is no message for it")):
+            with self.subTest(lines=lines):
+                book_path.write_text("".join((book + book).splitlines(keepends=True)[:lines]), encoding="ascii")
+                running = self.start(path, f"book = '{book_path}'\n", name=f"lines{lines}")
+                stats = market_rows.wait_until_sent(running)
+                self.assertEqual("failed", stats["state"])
+                self.assertIn(f"{book_path}: {error}", stats["error"].decode())
+                self.assertEqual(min(lines, 20), sum(stats["messages"].values()))
+                running.stop()
 
     def test_every_type_and_kills_of_the_feed(self):
         text = lobster_messages.random_day(MESSAGES, 11)

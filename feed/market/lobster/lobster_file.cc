@@ -1,17 +1,16 @@
 #include "feed/market/lobster/lobster_file.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "base/status.h"
 #include "base/time.h"
+#include "feed/market/lobster/lobster_price.h"
 #include "feed/market/text_fields.h"
 
 namespace tickstack::feed::market {
 namespace {
-
-constexpr double kLobsterPriceUnits = 1e4;  // Units per dollar.
-// Up to here, every number of units is a float.
-constexpr int64_t kLobsterPriceMax = int64_t{1} << 53;
 
 // Positions of fields.
 struct LobsterField {
@@ -48,10 +47,29 @@ LobsterFileName ParseLobsterFileName(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<LobsterFile>> LobsterFile::Open(const std::string& path,
                                                                std::string symbol,
-                                                               int64_t midnight_ns) {
-  std::unique_ptr<LobsterFile> file(new LobsterFile(path, std::move(symbol), midnight_ns));
+                                                               int64_t midnight_ns,
+                                                               std::string book_path) {
+  std::unique_ptr<LobsterFile> file(
+      new LobsterFile(path, std::move(symbol), midnight_ns, std::move(book_path)));
   TS_RETURN_IF_ERROR(file->Rewind());
   return file;
+}
+
+absl::Status LobsterFile::Rewind() {
+  if (!book_path_.empty()) {
+    TS_ASSIGN_OR_RETURN(book_, LobsterBook::Open(book_path_));
+  }
+  return TextReader::Rewind();
+}
+
+// Every line is a message: moves to the book after it.
+absl::StatusOr<bool> LobsterFile::TakeOther(const TextLine&) {
+  if (book_ != nullptr) TS_RETURN_IF_ERROR(book_->Advance());
+  return false;
+}
+
+absl::Status LobsterFile::CheckEnd(int64_t) {
+  return book_ == nullptr ? absl::OkStatus() : book_->CheckEnd();
 }
 
 LobsterFile::Why LobsterFile::Parse(std::string_view line, Record& record) {
@@ -65,7 +83,10 @@ LobsterFile::Why LobsterFile::Parse(std::string_view line, Record& record) {
   record.type = fields_[LobsterField::kType][0];
   if (record.type < '0' || record.type > '9') return "its type is not a digit";
   if (record.type < LobsterType::kAdded || record.type > LobsterType::kHalt) return kUnknownType;
-  return ParseNumbers(record.type);
+  const Why why = ParseNumbers(record.type);
+  if (!why.empty() || book_ == nullptr || book_->why().empty()) return why;
+  book_why_ = fmt::format("its line of the orderbook file does not fit: {}", book_->why());
+  return book_why_;
 }
 
 LobsterFile::Why LobsterFile::ParseNumbers(char type) {
@@ -75,19 +96,24 @@ LobsterFile::Why LobsterFile::ParseNumbers(char type) {
   if (!id) return "its order is not a number";
   const std::optional<int64_t> size = ParseInteger(fields_[LobsterField::kSize]);
   if (!size || *size < 0) return "its size is not a number of shares";
-  const std::optional<int64_t> price = ParseInteger(fields_[LobsterField::kPrice]);
+  const std::optional<double> price = ParseLobsterPrice(fields_[LobsterField::kPrice]);
   if (type == LobsterType::kHalt) {
     if (!IsHaltState(fields_[LobsterField::kPrice]))
       return "its price, the state of a halt, is not -1, 0 or 1";
-  } else if (!price || *price < 0 || *price > kLobsterPriceMax) {
+  } else if (!price) {
     return "its price is not a number of 1/10000 dollar";
   }
-  message_ = {fields_[LobsterField::kPrice], *id, *size,
-              static_cast<double>(*price) / kLobsterPriceUnits, direction == "1" ? 'B' : 'S'};
+  message_ = {fields_[LobsterField::kPrice], *id, *size, price.value_or(0),
+              direction == "1" ? 'B' : 'S'};
   return {};
 }
 
 void LobsterFile::Emit(const Record& record, EventSink& sink) {
+  EmitMessage(record, sink);
+  if (book_ != nullptr) book_->Send(record.head, sink);
+}
+
+void LobsterFile::EmitMessage(const Record& record, EventSink& sink) {
   switch (record.type) {
     case LobsterType::kAdded:
       return EmitOrder(record.head, 'A', sink);

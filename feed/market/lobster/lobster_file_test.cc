@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -27,16 +28,33 @@ class LobsterFileTest : public testing::Test {
   LobsterFileTest()
       : path_(fs::temp_directory_path() /
               fmt::format("tickstack_lobster_{}_{}", getpid(),
-                          testing::UnitTest::GetInstance()->current_test_info()->name())) {}
-  ~LobsterFileTest() override { fs::remove(path_); }
+                          testing::UnitTest::GetInstance()->current_test_info()->name())),
+        book_path_(path_.string() + "_book") {}
+  ~LobsterFileTest() override {
+    fs::remove(path_);
+    fs::remove(book_path_);
+  }
 
   std::vector<std::string> Read(std::string_view bytes) {
     std::ofstream(path_, std::ios::binary) << bytes;
     return ReadPath(path_);
   }
-  std::vector<std::string> ReadPath(const fs::path& path) {
+  // Reads as many messages as the book has lines, or `messages`.
+  std::vector<std::string> ReadBook(std::string_view book, int64_t messages = -1) {
+    std::ofstream(book_path_, std::ios::binary) << book;
+    std::string lines;
+    if (messages < 0) messages = std::ranges::count(book, '\n') + (book.ends_with('\n') ? 0 : 1);
+    for (int64_t i = 0; i < messages; ++i) lines += "1,7,0,0,0,-1\n";
+    std::ofstream(path_, std::ios::binary) << lines;
+    std::vector<std::string> events = ReadPath(path_, book_path_);
+    std::erase_if(events, [](const std::string& event) { return event.starts_with("status"); });
+    for (std::string& event : events) event.erase(event.find("time="), kBookHeadBytes);
+    return events;
+  }
+  std::vector<std::string> ReadPath(const fs::path& path, const std::string& book_path = {}) {
     EventTexts events;
-    absl::StatusOr<std::unique_ptr<LobsterFile>> file = LobsterFile::Open(path, "AAPL", 0);
+    absl::StatusOr<std::unique_ptr<LobsterFile>> file =
+        LobsterFile::Open(path, "AAPL", 0, book_path);
     status_ = file.status();
     if (!file.ok()) return {};
     while (true) {
@@ -49,7 +67,9 @@ class LobsterFileTest : public testing::Test {
     return events.texts;
   }
 
+  static constexpr size_t kBookHeadBytes = std::string_view("time=1000000000 sym=AAPL ").size();
   fs::path path_;
+  std::string book_path_;
   absl::Status status_;
   MessageCounts counts_;
 };
@@ -140,6 +160,76 @@ TEST_F(LobsterFileTest, AFileThatIsCutOffAnywhereIsAnError) {
 TEST_F(LobsterFileTest, EmptyLinesArePassedOver) {
   EXPECT_THAT(Read(fmt::format("\n{}\r\n\n", kLobsterLine)), ElementsAre(kLobsterEvent));
   EXPECT_TRUE(status_.ok()) << status_;
+}
+
+TEST_F(LobsterFileTest, ABookGivesWhatChanged) {
+  EXPECT_THAT(
+      ReadBook("20000,5,19000,7,21000,3,18000,2\n"
+               "20000,5,19000,7,21000,3,18000,2\n"
+               "20000,4,19000,7,9999999999,0,18500,1\n"
+               "9999999999,0,-9999999999,0,9999999999,0,-9999999999,0\n"),
+      ElementsAre(
+          "quote seq=1 bid=1.9 ask=2 bsize=7 asize=5",
+          "level seq=1 side=B price=1.9 size=7 incomplete",
+          "level seq=1 side=B price=1.8 size=2 incomplete",
+          "level seq=1 side=S price=2 size=5 incomplete", "level seq=1 side=S price=2.1 size=3",
+          "quote seq=3 bid=1.9 ask=2 bsize=7 asize=4",
+          "level seq=3 side=B price=1.85 size=1 incomplete",
+          "level seq=3 side=B price=1.8 size=0 incomplete",
+          "level seq=3 side=S price=2 size=4 incomplete", "level seq=3 side=S price=2.1 size=0",
+          "quote seq=4", "level seq=4 side=B price=1.9 size=0 incomplete",
+          "level seq=4 side=B price=1.85 size=0 incomplete", "level seq=4 side=S price=2 size=0"));
+  EXPECT_TRUE(status_.ok()) << status_;
+  EXPECT_EQ(counts_.problems, 0);
+}
+
+TEST_F(LobsterFileTest, ALineOfABookThatDoesNotFitIsCountedWithItsMessage) {
+  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
+           {"20000,5,19000", "it does not have 4 fields for each level"},
+           {"20000,5,19000,7,21000,3,18000,2", "its number of levels is another"},
+           {"20000,x,19000,7", "a size is not a number of shares"},
+           {"20000,5,19000,-7", "a size is not a number of shares"},
+           {"-9999999999,5,19000,7", "a price is not a number of 1/10000 dollar"},
+           {"20000,5,9999999999999999999,7", "a price is not a number of 1/10000 dollar"},
+       }) {
+    SCOPED_TRACE(line);
+    EXPECT_THAT(ReadBook(fmt::format("20000,5,19000,7\n{}\n20000,6,19000,7\n", line)),
+                ElementsAre("quote seq=1 bid=1.9 ask=2 bsize=7 asize=5", HasSubstr("seq=1 side=B"),
+                            HasSubstr("seq=1 side=S"), "quote seq=3 bid=1.9 ask=2 bsize=7 asize=6",
+                            "level seq=3 side=S price=2 size=6"));
+    EXPECT_TRUE(status_.ok()) << status_;
+    EXPECT_THAT(counts_.last_problem,
+                HasSubstr("line 2: its line of the orderbook file does not fit: " + why));
+  }
+  EXPECT_THAT(ReadBook("20000,5,19000,7,20000,3,18000,2\n"), ElementsAre());
+  EXPECT_THAT(counts_.last_problem, HasSubstr("its asks are not in order"));
+}
+
+// Goal: a cut never gives another book. Method: cuts two lines after every byte.
+TEST_F(LobsterFileTest, ABookThatIsCutOffAnywhere) {
+  const std::string first = "20000,5,19000,7,21000,3,18000,2\n";
+  const std::string second = "20000,5,19000,7,21000,3,17000,25";
+  const std::vector<std::string> begin = ReadBook(first);
+  ASSERT_EQ(begin.size(), 5u);
+  for (size_t bytes = 0; bytes < second.size(); ++bytes) {
+    SCOPED_TRACE(bytes);
+    EXPECT_EQ(ReadBook(first + second.substr(0, bytes), 2), begin);
+    // A line that ends within its last number has one level less.
+    EXPECT_EQ(status_.ok(), bytes == second.size() - 1) << status_;
+    EXPECT_THAT(std::string(Message(status_)),
+                testing::AnyOf("", HasSubstr("the file is cut off within line 2"),
+                               HasSubstr("it ends after line 1, before the messages do")));
+  }
+  EXPECT_EQ(ReadBook(first + second), begin) << "the last level may have been cut off";
+  EXPECT_EQ(ReadBook(first + second + "\n").size(), begin.size() + 2);
+  EXPECT_EQ(ReadBook("20000,5,19000,7\n20000,5,19500,7").size(), 3u);
+}
+
+TEST_F(LobsterFileTest, ABookHasALineForEachMessage) {
+  ReadBook("20000,5,19000,7\n20000,5,19000,7\n", 1);
+  EXPECT_EQ(Message(status_), book_path_ + ": line 2: there is no message for it");
+  EXPECT_EQ(ReadBook("20000,5,19000,7\n", 2).size(), 3u);
+  EXPECT_EQ(Message(status_), book_path_ + ": it ends after line 1, before the messages do");
 }
 
 TEST_F(LobsterFileTest, ReadsARealDay) {
