@@ -72,9 +72,12 @@ class Exporter {
   bool IsUpToDate(const ExportTask& task, const std::string& source) const;
   absl::Status Export(size_t number);
   absl::StatusOr<std::string> SourceOf(const ExportTask& task) const;
-  absl::StatusOr<ExportedFile> Write(const ExportTask& task, const std::string& source,
-                                     const std::string& path) const;
+  absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> OpenAgain(
+      const disk::SplayedTable& part) const;
+  absl::StatusOr<ExportedFile> Write(const ExportTask& task, const disk::SplayedTable& part,
+                                     const std::string& source, const std::string& path) const;
   absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Open(const ExportTask& task,
+                                                                const disk::SplayedTable& part,
                                                                 ExportedFile& file) const;
 
   const disk::Database& database_;
@@ -241,8 +244,13 @@ absl::StatusOr<std::string> FilesIn(const std::string& directory) {
   return text;
 }
 
-// The same for the version that was opened, whose rows are exported: a later export must not take
-// the file for one of the version that has replaced it.
+absl::Status Replaced(const disk::SplayedTable& part) {
+  return Unavailable("{}: another directory has taken its place: repeat the export",
+                     part.directory());
+}
+
+// Returns those of the version that was opened, whose rows are exported: a later export must not
+// take the file for one of the version that has replaced it.
 absl::StatusOr<std::string> FilesOf(const disk::SplayedTable& part) {
   constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -251,8 +259,7 @@ absl::StatusOr<std::string> FilesOf(const disk::SplayedTable& part) {
     absl::StatusOr<std::string> files = FilesIn(directory);
     if (part.DirectoryNow() == directory) return files;
   }
-  return Unavailable("{}: another directory has taken its place: repeat the export",
-                     part.directory());
+  return Replaced(part);
 }
 
 void Exporter::SumNames() {
@@ -333,7 +340,8 @@ absl::Status Exporter::Export(size_t number) {
   }
   const std::string writing = fmt::format("{}/{}/{}", options_.destination, kWritingName, number);
   const int64_t begin_ns = MonotonicNs();
-  TS_ASSIGN_OR_RETURN(ExportedFile file, Write(task, source, writing));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::SplayedTable> part, OpenAgain(*task.part));
+  TS_ASSIGN_OR_RETURN(ExportedFile file, Write(task, *part, source, writing));
   TS_RETURN_IF_ERROR(storage_.MakeDurableDirectory(task.directory));
   TS_RETURN_IF_ERROR(storage_.Rename(writing, task.path()));
   TS_RETURN_IF_ERROR(storage_.SyncDirectory(task.directory));
@@ -345,15 +353,32 @@ absl::Status Exporter::Export(size_t number) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Exporter::Open(const ExportTask& task,
-                                                                        ExportedFile& file) const {
-  TS_ASSIGN_OR_RETURN(file.rows, task.part->Rows());
+// Opens the version of the part once more, after its files were listed: what a program has changed
+// in place since the database was opened must not be in the remark without being in the rows. Later
+// exports would take the file for one of the changed table.
+absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> Exporter::OpenAgain(
+    const disk::SplayedTable& part) const {
+  constexpr int kAttempts = 4;  // Each is repeated only if the directory is renamed meanwhile.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::string directory = part.DirectoryNow();
+    if (directory.empty()) break;
+    absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> opened =
+        disk::SplayedTable::Open(directory, database_.domains());
+    const bool is_in_place = !opened.ok() || (*opened)->DirectoryNow() == directory;
+    if (is_in_place && part.DirectoryNow() == directory) return opened;
+  }
+  return Replaced(part);
+}
+
+absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Exporter::Open(
+    const ExportTask& task, const disk::SplayedTable& part, ExportedFile& file) const {
+  TS_ASSIGN_OR_RETURN(file.rows, part.Rows());
   std::vector<parquet::StoredColumnWriter> columns;
   for (const ColumnSpec& column : task.exported->columns) {
-    const int place = task.part->Find(column.name);
+    const int place = part.Find(column.name);
     std::shared_ptr<const disk::ColumnFile> stored;
     if (place >= 0) {
-      TS_ASSIGN_OR_RETURN(stored, task.part->Column(static_cast<size_t>(place)));
+      TS_ASSIGN_OR_RETURN(stored, part.Column(static_cast<size_t>(place)));
       file.source_bytes += stored->file().bytes();
     }
     TS_ASSIGN_OR_RETURN(
@@ -365,10 +390,12 @@ absl::StatusOr<std::vector<parquet::StoredColumnWriter>> Exporter::Open(const Ex
   return columns;
 }
 
-absl::StatusOr<ExportedFile> Exporter::Write(const ExportTask& task, const std::string& source,
+absl::StatusOr<ExportedFile> Exporter::Write(const ExportTask& task, const disk::SplayedTable& part,
+                                             const std::string& source,
                                              const std::string& path) const {
   ExportedFile file;
-  TS_ASSIGN_OR_RETURN(const std::vector<parquet::StoredColumnWriter> columns, Open(task, file));
+  TS_ASSIGN_OR_RETURN(const std::vector<parquet::StoredColumnWriter> columns,
+                      Open(task, part, file));
   TS_ASSIGN_OR_RETURN(disk::FileStream stream, disk::FileStream::Create(path, &storage_));
   parquet::PageWriter pages(options_.zstd_level);
   pages.bytes = parquet::kMagic;

@@ -73,8 +73,8 @@ std::string HiveName(disk::PartitionKind kind, int64_t value);
 //   kDataLoss            damage in the database
 //
 // After an error, files that were completed before it are kept.
-// Memory: for each thread, one column of `rows_per_group` rows twice. Also the mappings of all
-// columns of the exported tables, as far as the process has room (open_tables.h).
+// Memory: for each thread, one column of `rows_per_group` rows twice, and the mappings of the
+// columns of one file.
 absl::StatusOr<ExportReport> ExportPartitions(const disk::Database& database,
                                               const ExportOptions& options,
                                               const disk::Storage& storage);

@@ -289,6 +289,40 @@ TEST_F(PartitionExportTest, APartitionWithoutAColumnHasNullsAndOneWithoutTheTabl
             PagesOf(Dest() + std::string(kFirstFile)));
 }
 
+// Goal: a file whose remark names changed sources has the changed rows. Otherwise it would keep the
+// earlier ones, since later exports leave it alone. Method: a column is added to a partition, and
+// one of another partition is replaced, after the database was opened and before the export.
+TEST_F(PartitionExportTest, AFileHasWhatItsRemarkSaysThoughPartitionsChangeInPlace) {
+  WriteTable("2024.01.28", {{"size", disk::VectorFile<int64_t>(7, {1, 2})}});
+  WriteTable(kDay, {{"size", disk::VectorFile<int64_t>(7, {1, 2})},
+                    {"price", disk::VectorFile<int64_t>(7, {3, 4})}});
+  const auto database = disk::Database::Open(files_.PathOf("db"));
+  ASSERT_TRUE(database.ok()) << database.status();
+  for (size_t i = 0; i < 2; ++i) {
+    const auto part = (*database)->FindPartitioned("trade")->In(i);
+    ASSERT_TRUE(part.ok() && (*part)->Column(0).ok()) << i;
+  }
+  WriteTable("2024.01.28", {{"size", disk::VectorFile<int64_t>(7, {1, 2})},
+                            {"price", disk::VectorFile<int64_t>(7, {5, 6})}});
+  const std::string table = fmt::format("db/{}/trade/", kDay);
+  files_.Write(table + "price$", disk::VectorFile<int64_t>(7, {7, 8}));
+  std::filesystem::rename(files_.PathOf(table + "price$"), files_.PathOf(table + "price"));
+  ASSERT_TRUE(ExportPartitions(**database, Options(), disk::Storage()).ok());
+
+  const auto pages = [this] {
+    std::vector<std::string> of_files;
+    for (const std::string& file : Exported()) of_files.push_back(PagesOf(Dest() + file));
+    return of_files;
+  };
+  ASSERT_TRUE(Export().ok());
+  const std::vector<std::string> exported = pages();
+  ExportOptions anew = Options();
+  anew.force = true;
+  ASSERT_TRUE(Export(anew).ok());
+  EXPECT_EQ(exported.size(), 2u);
+  EXPECT_EQ(exported, pages());
+}
+
 // Writes a compressed file of kdb+.
 void Compress(const std::string& path) {
   const std::string plain = disk::FileBytes(path);
