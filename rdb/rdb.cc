@@ -272,6 +272,9 @@ void Rdb::EndDay(std::span<const std::byte> body) {
     {
       const std::lock_guard lock(tables_mutex_);
       kept_.push_back(day);
+      // The keeper may drop the day before the tables are replaced. Then it is not here any more,
+      // and the empty tables that follow are not those of the day.
+      day_.reset();
     }
     keeper_->OnDayEnded(std::move(day));
   } else {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -228,6 +232,67 @@ TEST_F(RdbTest, HasEachRowOnceWhileADayEnds) {
   rdb_.OnLive(Upd("trade", Columns({4})));
   EXPECT_EQ(Rows("trade"), 4u);
   EXPECT_EQ(rdb_.AllTables().size(), 2u);
+}
+
+// A tier that calls `on_table` whenever a table is made in it.
+class WatchedTier final : public mem::Tier {
+ public:
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) override { return tier_->Allocate(bytes); }
+  std::byte* TryAllocate(size_t bytes) override { return tier_->TryAllocate(bytes); }
+  void Free(std::byte* memory, size_t bytes) override { tier_->Free(memory, bytes); }
+  bool Has(const std::byte* memory) const override { return tier_->Has(memory); }
+  mem::TierStats Stats() const override { return tier_->Stats(); }
+  size_t ResidentBytes() const override { return tier_->ResidentBytes(); }
+  mem::PersistentTier* persistent() override {
+    if (on_table) on_table();
+    return nullptr;
+  }
+
+  std::function<void()> on_table;
+
+ private:
+  const std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
+};
+
+// Goal: a query about a day finds all of its rows or nothing, at any moment of the day's end: no
+// table is empty because the day has gone to the database and the new tables are not complete.
+// Method: the keeper hands the day over at once, as one does whose thread is faster than this one,
+// and queries come whenever a table is replaced.
+TEST(RdbDays, ADayThatIsHandedOverIsNotEmptyBeforeItIsGone) {
+  class Keeper final : public DayKeeper {
+   public:
+    explicit Keeper(Rdb& rdb) : rdb_(rdb) {}
+    void OnDayEnded(EndedDay day) override { rdb_.DropDay(day); }
+    void OnReplayDone(const std::string& /*log_path*/, std::vector<Schema> /*schemas*/) override {}
+
+   private:
+    Rdb& rdb_;
+  };
+  const ManualClock clock(kNow);
+  WatchedTier tier;
+  Rdb rdb({}, Placement(&tier), &clock);
+  Keeper keeper(rdb);
+  rdb.KeepDays(&keeper);
+  const Schema schemas[] = {TradeSchema(), *ParseSchema("other", "time p, sym s, price f")};
+  rdb.OnSchemas(schemas);
+  rdb.SetLog({"log/sym2002.09.26", std::nullopt});
+  constexpr int32_t kDay = 999;
+  ASSERT_THAT(rdb.Days(), testing::ElementsAre(kDay));
+  for (const char* table : {"trade", "other"}) rdb.OnLive(Upd(table, Columns({1, 2, 3})));
+  int looks = 0, others = 0;
+  tier.on_table = [&] {
+    ++looks;
+    for (const char* table : {"trade", "other"}) {
+      const std::optional<Snapshot> of_day = rdb.FindTableOfDay(table, kDay);
+      if (of_day && of_day->rows() != 3) ++others;
+    }
+  };
+  rdb.OnLive(Body(Value::List({Value::Symbol(".u.end"), Value::Date(kDay)})));
+  EXPECT_GT(looks, 0);
+  EXPECT_EQ(others, 0);
+  EXPECT_THAT(rdb.Days(), testing::ElementsAre(kDay + 1));
+  EXPECT_FALSE(rdb.FindTableOfDay("trade", kDay).has_value());
+  EXPECT_EQ(rdb.FindTableOfDay("trade", kDay + 1)->rows(), 0u);
 }
 
 TEST_F(RdbTest, KeepsATableWhoseSchemaIsAnnouncedAgainAndEmptiesAChangedOne) {
