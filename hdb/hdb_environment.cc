@@ -13,6 +13,8 @@
 namespace tickstack::hdb {
 namespace {
 
+constexpr std::string_view kReload = ".hdb.reload";
+
 bool IsNothing(std::span<const Value> args) {
   return args.empty() || (args.size() == 1 && args[0].is_null());
 }
@@ -32,20 +34,18 @@ Value PartitionedTables(const LoadedDatabase& loaded) {
   return NamesOf(names);
 }
 
-}  // namespace
+// What queries find in a loaded database. nullptr: none is loaded.
 
-std::shared_ptr<const query::StoredTable> HdbEnvironment::FindStored(std::string_view name) {
-  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+std::shared_ptr<const query::StoredTable> FindStoredIn(const LoadedDatabase* loaded,
+                                                       std::string_view name) {
   return loaded == nullptr ? nullptr : loaded->Find(name);
 }
 
-std::vector<std::string> HdbEnvironment::TableNames() {
-  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+std::vector<std::string> TableNamesIn(const LoadedDatabase* loaded) {
   return loaded == nullptr ? std::vector<std::string>() : loaded->TableNames();
 }
 
-std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
-  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+std::optional<Value> FindValueIn(const LoadedDatabase* loaded, std::string_view name) {
   if (loaded == nullptr) return std::nullopt;
   if (const Value* const flat = loaded->FindFlat(name)) return *flat;
   if (loaded->partitions() == 0) return std::nullopt;
@@ -62,13 +62,8 @@ std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<std::string> HdbEnvironment::FunctionNames() {
-  return {".hdb.reload", ".hdb.stats", ".hdb.problems"};
-}
-
-std::vector<std::string> HdbEnvironment::ValueNames() {
+std::vector<std::string> ValueNamesIn(const LoadedDatabase* loaded) {
   std::vector<std::string> names;
-  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
   if (loaded == nullptr) return names;
   names = loaded->FlatNames();
   if (loaded->partitions() == 0) return names;
@@ -77,6 +72,67 @@ std::vector<std::string> HdbEnvironment::ValueNames() {
     names.emplace_back(name);
   }
   return names;
+}
+
+}  // namespace
+
+// The environment of one request. Another client's reload changes neither its tables nor its
+// values: otherwise a request that names two tables, or a table and `date`, could combine two
+// databases.
+class HdbEnvironment::OfRequest final : public query::Environment {
+ public:
+  explicit OfRequest(HdbEnvironment& process)
+      : process_(process), loaded_(process.hdb_->current()) {}
+
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::shared_ptr<const query::StoredTable> FindStored(std::string_view name) override {
+    return FindStoredIn(loaded_.get(), name);
+  }
+  std::vector<std::string> TableNames() override { return TableNamesIn(loaded_.get()); }
+  int64_t NowNs() override { return process_.NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override {
+    return FindValueIn(loaded_.get(), name);
+  }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    std::optional<absl::StatusOr<Value>> answer = process_.Call(name, args);
+    if (name == kReload || process_.IsReload(name, args)) loaded_ = process_.hdb_->current();
+    return answer;
+  }
+  bool Changes(std::string_view name, std::span<const Value> args) override {
+    return process_.Changes(name, args);
+  }
+  std::vector<std::string> FunctionNames() override { return process_.FunctionNames(); }
+  std::vector<std::string> ValueNames() override { return ValueNamesIn(loaded_.get()); }
+  query::ProcessFacts Facts() override { return process_.Facts(); }
+
+ private:
+  HdbEnvironment& process_;
+  std::shared_ptr<const LoadedDatabase> loaded_;
+};
+
+std::unique_ptr<query::Environment> HdbEnvironment::ForRequest() {
+  return std::make_unique<OfRequest>(*this);
+}
+
+std::shared_ptr<const query::StoredTable> HdbEnvironment::FindStored(std::string_view name) {
+  return FindStoredIn(hdb_->current().get(), name);
+}
+
+std::vector<std::string> HdbEnvironment::TableNames() {
+  return TableNamesIn(hdb_->current().get());
+}
+
+std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
+  return FindValueIn(hdb_->current().get(), name);
+}
+
+std::vector<std::string> HdbEnvironment::FunctionNames() {
+  return {std::string(kReload), ".hdb.stats", ".hdb.problems"};
+}
+
+std::vector<std::string> HdbEnvironment::ValueNames() {
+  return ValueNamesIn(hdb_->current().get());
 }
 
 absl::StatusOr<Value> HdbEnvironment::Reload() {
@@ -138,10 +194,10 @@ std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
                                                           std::span<const Value> args) {
   if (IsReload(name, args)) return Reload();
   if (name == "system") return std::nullopt;
-  const bool ours = name == ".hdb.reload" || name == ".hdb.stats" || name == ".hdb.problems";
+  const bool ours = name == kReload || name == ".hdb.stats" || name == ".hdb.problems";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
-  if (name == ".hdb.reload") return Reload();
+  if (name == kReload) return Reload();
   if (name == ".hdb.stats") return StatsWith(hdb_->problems().size());
   std::vector<Value> problems;
   for (const std::string& problem : hdb_->problems()) problems.push_back(Value::String(problem));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "query/query.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
+#include "serve/request_environments.h"
 
 namespace tickstack::hdb {
 
@@ -25,11 +27,14 @@ namespace tickstack::hdb {
 //                           (base/mapping.h), QueryCounters
 //   .hdb.problems[]         strings: what the last load omitted, and why
 //
+// A request sees one loaded database: that of its beginning, or the one that it loads itself.
+//
 // Threads: any.
-class HdbEnvironment : public query::Environment {
+class HdbEnvironment : public query::Environment, public serve::RequestEnvironments {
  public:
   HdbEnvironment(Hdb* hdb, const Clock* clock) : hdb_(hdb), clock_(clock) {}
 
+  std::unique_ptr<query::Environment> ForRequest() override;
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::shared_ptr<const query::StoredTable> FindStored(std::string_view name) override;
   std::vector<std::string> TableNames() override;
@@ -49,6 +54,8 @@ class HdbEnvironment : public query::Environment {
   Value QuickStats() const { return StatsWith(hdb_->load_problems().size()); }
 
  private:
+  class OfRequest;
+
   bool IsReload(std::string_view name, std::span<const Value> args) const;
   absl::StatusOr<Value> Reload();
   Value StatsWith(size_t problems) const;

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,8 +24,16 @@
 #include "hdb/hdb_environment.h"
 #include "mem/tier.h"
 #include "query/columns/errors.h"
+#include "query/testing.h"
+#include "security/user_rights.h"
+#include "serve/query_runner.h"
 #include "table/batch_testing.h"
 #include "table/codec.h"
+#include "wire/codec.h"
+#include "wire/connection.h"
+#include "wire/event_loop.h"
+#include "wire/socket_network.h"
+#include "wire/whole_message.h"
 
 namespace tickstack::hdb {
 namespace {
@@ -413,6 +423,72 @@ TEST_F(HdbTest, AQueryGoesOnWithWhatItBegan) {
   EXPECT_EQ(AskLong("count trade"), 6);
   EXPECT_EQ(before->partitions(), 1u);
   EXPECT_EQ(before->PartitionValue(0), kFirstDay);
+}
+
+// Goal: everything in one request is of one database, though another client loads a newer one in
+// the middle. Method: asking for the time, as `.z.p` does, loads a day more. q evaluates the items
+// of a list from the right, so the items beside `.z.p` are before and after that.
+TEST_F(HdbTest, ARequestSeesOneDatabase) {
+  class LoadingClock final : public Clock {
+   public:
+    explicit LoadingClock(std::function<void()> load) : load_(std::move(load)) {}
+    int64_t NowNs() const override {
+      load_();
+      return 0;
+    }
+    int64_t MonotonicNs() const override { return 0; }
+
+   private:
+    const std::function<void()> load_;
+  };
+  int days = 0;
+  const LoadingClock clock([&] {
+    WriteDay(days++, 4);
+    TS_CHECK(hdb_->Reload().ok());
+  });
+  clock.NowNs();
+  HdbEnvironment environment(&*hdb_, &clock);
+  serve::QueryCounters counters;
+  serve::QueryRunnerOptions options;
+  options.clock = &clock_;
+  serve::QueryRunner runner(options, &environment, &counters);
+  auto ends = wire::MakeSocketPair();
+  wire::EventLoop loop;
+  const auto connection =
+      wire::Connection::Adopt(ends->first->Attach(loop), "10.0.0.5:42", 3, false, {}, nullptr);
+  security::Grants grants = security::AllGrants();
+  grants.publish = {};
+  connection->set_rights(std::make_shared<security::UserRights>("bob", grants));
+  for (const security::Access& access : {security::Access(), security::Access(*connection)}) {
+    const auto show = [&](std::string_view text) {
+      ByteBuffer body;
+      wire::Encode(Value::String(text), body);
+      serve::QueryRequest request{std::make_shared<serve::QueryClient>(), body.span(), nullptr};
+      request.client->access = access;
+      request.ticket = 1;
+      const serve::Replies replies = runner.Run(request, nullptr);
+      const absl::StatusOr<Value> answer = wire::DecodeMessage(replies.answer.encoded.span());
+      return answer.ok() ? query::Show(*answer) : "'" + std::string(Message(answer.status()));
+    };
+    for (const char* item : {"count date", "count .Q.pv", "count trade", "exec max date from trade",
+                             "count select from trade", "count value`date"}) {
+      const std::string before = show(item);
+      const int days_before = days;
+      EXPECT_EQ(show(fmt::format("({0};null .z.p;{0})", item)),
+                fmt::format("({0};0b;{0})", before))
+          << item;
+      EXPECT_EQ(days, days_before + 1) << item;
+      EXPECT_NE(show(item), before) << item;
+    }
+    // What the request loads itself is visible from then on.
+    const int days_before = days;
+    WriteDay(days++, 4);
+    EXPECT_EQ(show("(count date;.hdb.reload[];count date)"),
+              fmt::format("({};::;{})", days, days_before));
+    WriteDay(days++, 4);
+    EXPECT_EQ(show("(count date;system\"l .\";count date)"),
+              fmt::format("({};::;{})", days, days - 1));
+  }
 }
 
 }  // namespace

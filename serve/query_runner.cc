@@ -12,6 +12,7 @@
 #include "query/columns/errors.h"
 #include "serve/guarded_environment.h"
 #include "serve/live_settings.h"
+#include "serve/request_environments.h"
 #include "wire/codec.h"
 
 namespace tickstack::serve {
@@ -87,9 +88,15 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
   if (!access.is_restricted()) {
     std::optional<absl::StatusOr<Value>> whole = environment_->AnswerWhole(asked, limits, kept);
     if (whole.has_value()) return *std::move(whole);
-    return query::EvaluateRequest(asked, *environment_, limits, kept, &handle);
   }
-  GuardedEnvironment guarded(*environment_, access);
+  auto* const environments = dynamic_cast<RequestEnvironments*>(environment_);
+  const std::unique_ptr<query::Environment> of_request =
+      environments == nullptr ? nullptr : environments->ForRequest();
+  query::Environment& environment = of_request == nullptr ? *environment_ : *of_request;
+  if (!access.is_restricted()) {
+    return query::EvaluateRequest(asked, environment, limits, kept, &handle);
+  }
+  GuardedEnvironment guarded(environment, access);
   return query::EvaluateRequest(asked, guarded, limits, kept, &handle);
 }
 
