@@ -24,24 +24,25 @@ constexpr int64_t kGiveUpNs = 2'000'000'000;
 
 // (whether it has read its log, whether it is live; days; columns by table; number of key columns
 // by table; symbol column by table; shard; why a day is not written; whether it had read its log
-// before all this). The last item is evaluated first. An rdb that reads its log meanwhile answers 1
-// to one of both questions only. Before the first day ends, an hdb has no `date`.
+// before all this). The last argument is evaluated first. An rdb that reads its log meanwhile
+// answers 1 to one of both questions only. The names of the tables are asked once, so that all
+// dictionaries have the same tables: an rdb may get one meanwhile. Before the first day ends, an
+// hdb has no `date`.
 // The arguments have names that no table has: a table `x` would be hidden by an argument x.
 constexpr std::string_view kLastQuestion =
-    "(.rdb.stats[]`caught_up`live;.rdb.days[];{{[askedTables]askedTables!cols each askedTables}}"
-    "tables[];{{[askedTables]askedTables!count each keys each askedTables}}tables[];"
-    "{};{};@[value;\".rdb.blocked[]\";\"\"];.rdb.stats[]`caught_up)";
+    "{{[askedTables;wasReady](.rdb.stats[]`caught_up`live;.rdb.days[];"
+    "askedTables!cols each askedTables;askedTables!count each keys each askedTables;"
+    "{};{};@[value;\".rdb.blocked[]\";\"\"];wasReady)}}[tables[];.rdb.stats[]`caught_up]";
 // An hdb may load its database again meanwhile. Its days are asked first: a day that is not known
 // yet is one of the last side, but one whose tables are not known would have no rows.
 constexpr std::string_view kPastQuestion =
-    "{{[askedDays](1 1;askedDays;{{[askedTables]askedTables!cols each askedTables}}tables[];();{};"
-    "();\"\";1)}}@[value;`date;0#0Nd]";
+    "{{[askedTables;askedDays](1 1;askedDays;askedTables!cols each askedTables;();{};();\"\";1)}}"
+    "[tables[];@[value;`date;0#0Nd]]";
 // Only shards need this: the column by which symbols are spread. Null if a day of the table cannot
 // be read: that does not keep the other tables.
 constexpr std::string_view kSymbolColumns =
-    "{[askedTables]askedTables!{[askedTable]@[{[askedTable]askedNames:exec c from meta askedTable "
-    "where t=\"s\";$[`sym in askedNames;`sym;first askedNames]};askedTable;`]}each askedTables}"
-    "tables[]";
+    "askedTables!{[askedTable]@[{[askedTable]askedNames:exec c from meta askedTable "
+    "where t=\"s\";$[`sym in askedNames;`sym;first askedNames]};askedTable;`]}each askedTables";
 // An rdb of an earlier version does not know it, nor .rdb.blocked.
 constexpr std::string_view kShard = ".u.shard[]", kShardIfAny = "@[value;\".u.shard[]\";()]";
 

@@ -122,6 +122,44 @@ class LoadingHdb final : public query::TestEnvironment {
   std::atomic<int> steps_;
 };
 
+// An rdb that gets the table `middle` while it answers: `steps` accesses after the first one.
+class GrowingRdb final : public query::TestEnvironment {
+ public:
+  explicit GrowingRdb(int steps) : steps_(steps) {
+    CaptureTable("first", "([]time:1 2;sym:`a`b)");
+    CaptureTable("middle", "([]time:1 2;sym:`a`b)");
+    CaptureTable("second", "([sym:`a`b]time:1 2)");
+  }
+
+  std::vector<std::string> TableNames() override {
+    return HasGrown() ? TestEnvironment::TableNames() : std::vector<std::string>{"first", "second"};
+  }
+  std::optional<Snapshot> FindTable(std::string_view name) override {
+    return HasGrown() || name != "middle" ? TestEnvironment::FindTable(name) : std::nullopt;
+  }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    HasGrown();
+    if (name == ".rdb.stats") {
+      const int64_t states[] = {1, 1};
+      return Value::Dict(Value::Symbols({"caught_up", "live"}),
+                         Value::Vector(Type::kLong, std::span<const int64_t>(states)));
+    }
+    if (name == ".rdb.days") {
+      const int32_t days[] = {3};
+      return Value::Vector(Type::kDate, std::span<const int32_t>(days));
+    }
+    if (name == ".u.shard") return AnswerOf({"b", "map"});
+    if (name == ".rdb.blocked") return Value::String("");
+    return TestEnvironment::Call(name, args);
+  }
+  bool has_grown() const { return steps_ < 0; }
+
+ private:
+  bool HasGrown() { return --steps_ < 0; }
+  std::atomic<int> steps_;
+};
+
 std::unique_ptr<Replicas> Only(const std::string& name, const Process& process) {
   return std::make_unique<Replicas>(name, std::vector{process.address()},
                                     std::vector<wire::Address>(), ReplicaOptions());
@@ -188,6 +226,37 @@ TEST_F(WatchTest, ADayIsNotKnownBeforeItsTables) {
   }
   EXPECT_GT(with_day, 0);
   EXPECT_GE(steps, 4) << "it must load at different moments of an answer";
+}
+
+// Goal: what is known of each table belongs together, whenever an rdb gets a table while it
+// answers. No table has the keys of another one, or lacks the column by which its rows are spread:
+// without that, only the first shard would be asked.
+TEST_F(WatchTest, ATableIsKnownAsAWhole) {
+  int with_table = 0, steps = 0;
+  for (bool grows_within = true; grows_within; ++steps) {
+    GrowingRdb rdb(steps);
+    Process process(0, "", "");
+    process.answers = [&rdb](std::span<const std::byte> body) {
+      return query::EvaluateMessage(body, rdb, {});
+    };
+    std::vector<ShardReplicas> shards = Shards();
+    shards[1].last = Only("shard b: rdb", process);
+    Watch watch(shards);
+    const std::shared_ptr<const Contents> contents = watch.Get();
+    const ShardContents& b = contents->shards[1];
+    ASSERT_TRUE(b.status.ok()) << b.status;
+    for (const auto& [table, columns] : b.last.tables) {
+      ASSERT_TRUE(b.last.shapes.contains(table)) << steps << table;
+      EXPECT_EQ(b.last.shapes.at(table).key_columns, table == "second" ? 1u : 0u) << steps << table;
+      EXPECT_TRUE(b.last.symbol_columns.contains(table)) << steps << table;
+    }
+    EXPECT_TRUE(b.last.tables.contains("first")) << steps;
+    EXPECT_TRUE(b.last.tables.contains("second")) << steps;
+    if (b.last.tables.contains("middle")) ++with_table;
+    grows_within = rdb.has_grown();
+  }
+  EXPECT_GT(with_table, 0);
+  EXPECT_GE(steps, 10) << "it must grow at different moments of an answer";
 }
 
 // Goal: answers of a process that is far away are not always too late.
