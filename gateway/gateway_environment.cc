@@ -66,12 +66,31 @@ Value Longs(const std::vector<int64_t>& longs) {
 
 }  // namespace
 
-// A table of one shard, as of the days in `contents`.
+// What the processes have, for one request. Threads: that of the request.
+struct GatewayEnvironment::Moment {
+  explicit Moment(std::shared_ptr<const Contents> now) : first(std::move(now)), contents(first) {}
+
+  // The request has the days of these. Others have begun since: if they counted, one mention of a
+  // table could be about other days than the mention before it.
+  const std::shared_ptr<const Contents> first;
+  // The newest contents that the request knows: read when a day has moved to the other side.
+  std::shared_ptr<const Contents> contents;
+};
+
+// A table of one shard, as of the contents of a moment.
 class GatewayEnvironment::Table final : public query::RemoteTable {
  public:
-  Table(std::string name, std::shared_ptr<const Contents> contents, size_t shard,
-        GatewayEnvironment& of)
-      : name_(std::move(name)), all_(std::move(contents)), shard_(shard), of_(of) {}
+  Table(std::string name, std::shared_ptr<Moment> moment, size_t shard, GatewayEnvironment& of)
+      : name_(std::move(name)),
+        moment_(std::move(moment)),
+        all_(moment_->contents),
+        shard_(shard),
+        of_(of) {
+    if (is_first_) return;
+    const std::vector<int32_t>& days = moment_->first->days;
+    std::ranges::set_intersection(contents_.last.days, days, std::back_inserter(last_));
+    std::ranges::set_intersection(contents_.past.days, days, std::back_inserter(past_));
+  }
 
   const std::string& name() const override { return name_; }
   absl::Status status() const override { return contents_.status; }
@@ -92,7 +111,8 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   size_t KeyColumns() const override { return LastShape().key_columns; }
   std::span<const int32_t> Days(Side side) const override {
     if (!IsOn(side)) return {};
-    return contents_.Of(side).days;
+    if (is_first_) return contents_.Of(side).days;
+    return side == Side::kPast ? past_ : last_;
   }
 
   size_t DaysOfOne(Side side, std::span<const int32_t> days) const override {
@@ -149,9 +169,15 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
     return Question{replicas_.On(side), &request, /*only_reads=*/true, std::move(may)};
   }
 
+  // Reads anew what the processes have, for this table and for what the request names after it.
+  std::shared_ptr<const Contents> ReadAnew() const {
+    moment_->contents = of_.watch_.GetNewer();
+    return moment_->contents;
+  }
+
   // True if the hdbs have these days of the rdbs now. The days are read anew.
   bool HaveMoved(std::span<const int32_t> days) const {
-    const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
+    const std::shared_ptr<const Contents> now = ReadAnew();
     const std::vector<int32_t>& past = now->shards[shard_].past.days;
     const bool moved = std::ranges::includes(past, days);
     if (moved) of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
@@ -177,7 +203,7 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   // The error of days that the processes do not have any more. The days are read anew.
   absl::Status Gone(std::span<const int32_t> days) const {
     of_.counters_.moved.fetch_add(1, std::memory_order_relaxed);
-    const std::shared_ptr<const Contents> now = of_.watch_.GetNewer();
+    const std::shared_ptr<const Contents> now = ReadAnew();
     const std::string day = days.empty() ? std::string() : FormatDate(days.front());
     std::string failures;
     for (const Side side : {Side::kLast, Side::kPast}) {
@@ -205,10 +231,13 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
   }
 
   const std::string name_;
+  const std::shared_ptr<Moment> moment_;
   const std::shared_ptr<const Contents> all_;
   const size_t shard_;
   GatewayEnvironment& of_;
   const ShardContents& contents_ = all_->shards[shard_];
+  const bool is_first_ = all_ == moment_->first;
+  std::vector<int32_t> last_, past_;  // Days of the request, unless these are those of `contents_`.
   const ShardReplicas& replicas_ = of_.shards_[shard_];
 };
 
@@ -216,9 +245,9 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
 class GatewayEnvironment::SpreadTable final : public query::RemoteTable {
  public:
   SpreadTable(std::string name, std::string symbol_column,
-              const std::shared_ptr<const Contents>& contents, GatewayEnvironment& of)
+              const std::shared_ptr<Moment>& moment, GatewayEnvironment& of)
       : name_(std::move(name)), symbol_column_(std::move(symbol_column)), of_(of) {
-    for (size_t i = 0; i < of.shards_.size(); ++i) tables_.emplace_back(name_, contents, i, of);
+    for (size_t i = 0; i < of.shards_.size(); ++i) tables_.emplace_back(name_, moment, i, of);
     for (const Table& table : tables_) {
       AddDays(table.Days(Side::kPast), past_);
       AddDays(table.Days(Side::kLast), last_);
@@ -338,11 +367,15 @@ std::vector<absl::StatusOr<Value>> GatewayEnvironment::AskParts(
   return answers;
 }
 
-std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
-  std::shared_ptr<const Contents> contents = watch_.Get();
+std::shared_ptr<GatewayEnvironment::Moment> GatewayEnvironment::Now() {
+  return std::make_shared<Moment>(watch_.Get());
+}
+
+std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemoteAt(
+    const std::shared_ptr<Moment>& moment, std::string_view name) {
   std::string symbol_column;
   bool known = false;
-  for (const ShardContents& shard : contents->shards) {
+  for (const ShardContents& shard : moment->contents->shards) {
     const bool has = shard.last.tables.contains(name) || shard.past.tables.contains(name);
     known |= has && shard.status.ok();
     for (const Side side : {Side::kLast, Side::kPast}) {
@@ -355,35 +388,76 @@ std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::st
   // If a shard has not answered, Refusal says why.
   if (!known) return nullptr;
   if (shards_.size() == 1) {
-    return std::make_shared<const Table>(std::string(name), std::move(contents), 0, *this);
+    return std::make_shared<const Table>(std::string(name), moment, 0, *this);
   }
-  return std::make_shared<const SpreadTable>(std::string(name), std::move(symbol_column), contents,
+  return std::make_shared<const SpreadTable>(std::string(name), std::move(symbol_column), moment,
                                              *this);
 }
 
-absl::Status GatewayEnvironment::Refusal(std::string_view) { return watch_.Get()->status; }
+// The environment of one request.
+class GatewayEnvironment::OfRequest final : public query::Environment {
+ public:
+  explicit OfRequest(GatewayEnvironment& gateway) : gateway_(gateway) {}
 
-std::vector<std::string> GatewayEnvironment::TableNames() {
-  const std::shared_ptr<const Contents> contents = watch_.Get();
-  std::set<std::string> names;
-  for (const ShardContents& shard : contents->shards) {
-    for (const Side side : {Side::kLast, Side::kPast}) {
-      for (const auto& [name, columns] : shard.Of(side).tables) names.insert(name);
-    }
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::shared_ptr<const query::RemoteTable> FindRemote(std::string_view name) override {
+    return gateway_.FindRemoteAt(moment(), name);
   }
-  return {names.begin(), names.end()};
+  std::vector<std::string> TableNames() override {
+    std::set<std::string> names;
+    for (const ShardContents& shard : moment()->contents->shards) {
+      for (const Side side : {Side::kLast, Side::kPast}) {
+        for (const auto& [name, columns] : shard.Of(side).tables) names.insert(name);
+      }
+    }
+    return {names.begin(), names.end()};
+  }
+  int64_t NowNs() override { return gateway_.NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override {
+    if (name != "date") return std::nullopt;
+    const Contents& first = *moment()->first;
+    if (!first.status.ok()) return std::nullopt;
+    return Value::Vector(Type::kDate, std::span<const int32_t>(first.days));
+  }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    return gateway_.Call(name, args);
+  }
+  bool Changes(std::string_view name, std::span<const Value> args) override {
+    return gateway_.Changes(name, args);
+  }
+  absl::Status Refusal(std::string_view) override { return moment()->contents->status; }
+  std::vector<std::string> FunctionNames() override { return gateway_.FunctionNames(); }
+  std::vector<std::string> ValueNames() override { return gateway_.ValueNames(); }
+  query::ProcessFacts Facts() override { return gateway_.Facts(); }
+
+ private:
+  // Begins when the request first needs it: a gateway that was just started would have to wait.
+  const std::shared_ptr<Moment>& moment() {
+    if (moment_ == nullptr) moment_ = gateway_.Now();
+    return moment_;
+  }
+
+  GatewayEnvironment& gateway_;
+  std::shared_ptr<Moment> moment_;
+};
+
+std::unique_ptr<query::Environment> GatewayEnvironment::ForRequest() {
+  return std::make_unique<OfRequest>(*this);
 }
 
+std::shared_ptr<const query::RemoteTable> GatewayEnvironment::FindRemote(std::string_view name) {
+  return FindRemoteAt(Now(), name);
+}
+
+absl::Status GatewayEnvironment::Refusal(std::string_view name) {
+  return OfRequest(*this).Refusal(name);
+}
+
+std::vector<std::string> GatewayEnvironment::TableNames() { return OfRequest(*this).TableNames(); }
+
 std::optional<Value> GatewayEnvironment::FindValue(std::string_view name) {
-  if (name != "date") return std::nullopt;
-  const std::shared_ptr<const Contents> contents = watch_.Get();
-  if (!contents->status.ok()) return std::nullopt;
-  std::vector<int32_t> days;
-  for (const ShardContents& shard : contents->shards) {
-    AddDays(shard.past.days, days);
-    AddDays(shard.last.days, days);
-  }
-  return Value::Vector(Type::kDate, std::span<const int32_t>(days));
+  return OfRequest(*this).FindValue(name);
 }
 
 std::vector<std::string> GatewayEnvironment::FunctionNames() {

@@ -14,6 +14,7 @@
 #include "query/query.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
+#include "serve/request_environments.h"
 #include "table/shard_map.h"
 
 namespace tickstack::gateway {
@@ -29,14 +30,17 @@ struct GatewayCounters {
 //   .gateway.stats[]      dictionary of longs: GatewayCounters, QueryCounters
 //   .gateway.replicas[]   table: a row per process: shard side address urgent state (live,
 //                         doubtful, behind or silent) under_way answers failures hedged
+// All tables and `date` have the same days in a request. A day that begins while the request is
+// evaluated is for the next one.
 // Threads: any.
-class GatewayEnvironment : public query::Environment {
+class GatewayEnvironment : public query::Environment, public serve::RequestEnvironments {
  public:
   // `map` names the shards in their order; nullopt: there is one, without a name.
   GatewayEnvironment(std::vector<ShardReplicas> shards, std::optional<ShardMap> map,
                      const Clock* clock)
       : shards_(std::move(shards)), map_(std::move(map)), watch_(shards_), clock_(clock) {}
 
+  std::unique_ptr<query::Environment> ForRequest() override;
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::shared_ptr<const query::RemoteTable> FindRemote(std::string_view name) override;
   std::vector<std::string> TableNames() override;
@@ -58,9 +62,14 @@ class GatewayEnvironment : public query::Environment {
   Value Stats() const;
 
  private:
+  class OfRequest;
   class Table;
   class SpreadTable;
+  struct Moment;
   Value ReplicaTable() const;
+  std::shared_ptr<Moment> Now();
+  std::shared_ptr<const query::RemoteTable> FindRemoteAt(const std::shared_ptr<Moment>& moment,
+                                                         std::string_view name);
   // Returns a question to an rdb about the rows that it has. Not all rdbs begin a day at the same
   // time, and while a day is being written, the rdb that writes it has its rows, too. Of those with
   // the newest day, those with the fewest days are asked, so that answers do not alternate. `may`:

@@ -300,7 +300,12 @@ void Watch::Pass() {
   for (size_t i = 0; i < shards_.size(); ++i) {
     Conclude(shards_[i], before == nullptr ? nullptr : &before->shards[i], made->shards[i]);
     made->status.Update(made->shards[i].status);
+    for (const SideContents* const side : {&made->shards[i].past, &made->shards[i].last}) {
+      made->days.insert(made->days.end(), side->days.begin(), side->days.end());
+    }
   }
+  std::ranges::sort(made->days);
+  made->days.erase(std::ranges::unique(made->days).begin(), made->days.end());
   if (before == nullptr && !made->status.ok()) LogWarn("{}", Message(made->status));
   const std::lock_guard lock(mutex_);
   contents_ = std::move(made);

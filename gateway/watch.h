@@ -75,6 +75,7 @@ struct ShardContents {
 // Immutable.
 struct Contents {
   std::vector<ShardContents> shards;
+  std::vector<int32_t> days;  // Those of all shards, ascending.
   // Not OK: a side of a shard has never answered.
   absl::Status status;
 };
