@@ -152,8 +152,23 @@ void Rdb::AddTable(std::shared_ptr<Table> table) {
     entry->time_column = time;
   }
   entries_.insert_or_assign(schema.table, std::move(entry));
+  ChangeTables([&](TablesOfRdb& tables) { tables.current.insert_or_assign(schema.table, table); });
+}
+
+template <typename F>
+void Rdb::ChangeTables(F change) {
+  std::shared_ptr<const TablesOfRdb> before;  // Freed without the locks, because it takes a while.
+  const std::lock_guard changing(changing_mutex_);
+  auto changed = std::make_shared<TablesOfRdb>(*tables());
+  change(*changed);
+  before = std::move(changed);
   const std::lock_guard lock(tables_mutex_);
-  tables_.insert_or_assign(schema.table, std::move(table));
+  tables_.swap(before);
+}
+
+std::shared_ptr<const TablesOfRdb> Rdb::tables() const {
+  const std::lock_guard lock(tables_mutex_);
+  return tables_;
 }
 
 void Rdb::ReportMisplaced(std::string_view key, std::span<const Schema> schemas) {
@@ -195,8 +210,7 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
 
 void Rdb::DropTable(std::string_view name) {
   entries_.erase(entries_.find(name));
-  const std::lock_guard lock(tables_mutex_);
-  tables_.erase(tables_.find(name));
+  ChangeTables([name](TablesOfRdb& tables) { tables.current.erase(tables.current.find(name)); });
 }
 
 // Drops the tables that the last process had and the tickerplant no longer announces, as if this
@@ -269,23 +283,20 @@ void Rdb::EndDay(std::span<const std::byte> body) {
     day.date = *date;
     day.complete = tables_refused_rows_ == 0 && refused_upds_.empty() &&
                    counters_.messages_missing.load(std::memory_order_relaxed) == missing_before_;
-    {
-      const std::lock_guard lock(tables_mutex_);
-      kept_.push_back(day);
+    ChangeTables([&day](TablesOfRdb& tables) {
+      tables.kept.push_back(day);
       // The keeper may drop the day before the tables are replaced. Then it is not here any more,
       // and the empty tables that follow are not those of the day.
-      day_.reset();
-    }
+      tables.day.reset();
+    });
     keeper_->OnDayEnded(std::move(day));
   } else {
     // Its rows go now. Whoever asks for them by the day's name must not find the empty tables.
-    const std::lock_guard lock(tables_mutex_);
-    day_.reset();
+    ChangeTables([](TablesOfRdb& tables) { tables.day.reset(); });
   }
   StartOver();
   // Until the name of the new log says it: rows that come now are of a later day.
-  const std::lock_guard lock(tables_mutex_);
-  if (date) day_ = *date + 1;
+  if (date) ChangeTables([date](TablesOfRdb& tables) { tables.day = *date + 1; });
 }
 
 void Rdb::NoteMissing(uint64_t messages) {
@@ -314,30 +325,24 @@ std::optional<BlockedDay> Rdb::blocked_day() const {
 }
 
 void Rdb::DropDay(const EndedDay& day) {
-  std::vector<EndedDay> dropped;  // Freed without the lock, because it takes a while.
-  const std::lock_guard lock(tables_mutex_);
-  const auto gone =
-      std::ranges::stable_partition(kept_, [&day](const EndedDay& kept) { return !kept.Is(day); });
-  std::ranges::move(gone, std::back_inserter(dropped));
-  kept_.erase(gone.begin(), gone.end());
+  ChangeTables([&day](TablesOfRdb& tables) {
+    std::erase_if(tables.kept, [&day](const EndedDay& kept) { return kept.Is(day); });
+  });
 }
 
 std::vector<std::shared_ptr<const Table>> Rdb::AllTables() const {
-  std::vector<std::shared_ptr<const Table>> tables;
-  const std::lock_guard lock(tables_mutex_);
-  for (const EndedDay& day : kept_) {
-    tables.insert(tables.end(), day.tables.begin(), day.tables.end());
+  std::vector<std::shared_ptr<const Table>> all;
+  const std::shared_ptr<const TablesOfRdb> now = tables();
+  for (const EndedDay& day : now->kept) {
+    all.insert(all.end(), day.tables.begin(), day.tables.end());
   }
-  for (const auto& [name, table] : tables_) {
-    if (std::ranges::find(tables, table) == tables.end()) tables.push_back(table);
+  for (const auto& [name, table] : now->current) {
+    if (std::ranges::find(all, table) == all.end()) all.push_back(table);
   }
-  return tables;
+  return all;
 }
 
-size_t Rdb::days_kept() const {
-  const std::lock_guard lock(tables_mutex_);
-  return kept_.size();
-}
+size_t Rdb::days_kept() const { return tables()->kept.size(); }
 
 LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
@@ -521,57 +526,56 @@ void Rdb::RecordLatency(const BatchView& batch, size_t time_column) {
   }
 }
 
-std::optional<Snapshot> Rdb::FindTable(std::string_view name) const {
-  std::vector<std::shared_ptr<const Table>> tables;
-  {
-    const std::lock_guard lock(tables_mutex_);
-    const auto at = tables_.find(name);
-    if (at == tables_.end()) return std::nullopt;
-    const Schema& schema = at->second->schema();
-    for (const EndedDay& day : kept_) {
-      for (const std::shared_ptr<const Table>& table : day.tables) {
-        // A day is kept before its tables are replaced: until then, they are the current ones, too.
-        if (table == at->second) continue;
-        if (table->schema() == schema && CanFollow(schema)) tables.push_back(table);
-      }
-    }
-    tables.push_back(at->second);
-  }
-  if (tables.size() == 1) return tables.front()->TakeSnapshot();
+std::optional<Snapshot> TablesOfRdb::Find(std::string_view name) const {
+  const auto at = current.find(name);
+  if (at == current.end()) return std::nullopt;
+  const Schema& schema = at->second->schema();
   std::vector<Snapshot> parts;
-  for (const std::shared_ptr<const Table>& table : tables) parts.push_back(table->TakeSnapshot());
+  for (const EndedDay& ended : kept) {
+    for (const std::shared_ptr<const Table>& table : ended.tables) {
+      // A day is kept before its tables are replaced: until then, they are the current ones, too.
+      if (table == at->second) continue;
+      if (table->schema() == schema && CanFollow(schema)) parts.push_back(table->TakeSnapshot());
+    }
+  }
+  parts.push_back(at->second->TakeSnapshot());
+  if (parts.size() == 1) return std::move(parts.front());
   return Snapshot::Join(std::move(parts));
 }
 
-std::optional<Snapshot> Rdb::FindTableOfDay(std::string_view name, int32_t date) const {
+std::optional<Snapshot> TablesOfRdb::FindOfDay(std::string_view name, int32_t date) const {
   std::vector<std::shared_ptr<const Table>> tables;
-  {
-    const std::lock_guard lock(tables_mutex_);
-    for (const EndedDay& day : kept_) {
-      if (day.date != date) continue;
-      for (const std::shared_ptr<const Table>& table : day.tables) {
-        if (table->schema().table == name) tables.push_back(table);
-      }
-    }
-    const auto at = tables_.find(name);
-    if (day_ == date && at != tables_.end() &&
-        std::ranges::find(tables, at->second) == tables.end()) {
-      tables.push_back(at->second);
+  for (const EndedDay& ended : kept) {
+    if (ended.date != date) continue;
+    for (const std::shared_ptr<const Table>& table : ended.tables) {
+      if (table->schema().table == name) tables.push_back(table);
     }
   }
+  const auto at = current.find(name);
+  if (day == date && at != current.end() &&
+      std::ranges::find(tables, at->second) == tables.end()) {
+    tables.push_back(at->second);
+  }
   if (tables.empty()) return std::nullopt;
-  if (tables.size() == 1) return tables.front()->TakeSnapshot();
   std::vector<Snapshot> parts;
   for (const std::shared_ptr<const Table>& table : tables) parts.push_back(table->TakeSnapshot());
+  if (parts.size() == 1) return std::move(parts.front());
   return Snapshot::Join(std::move(parts));
+}
+
+std::vector<std::string> TablesOfRdb::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : current) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
 }
 
 std::vector<int32_t> Rdb::Days() const {
   std::vector<int32_t> days;
   const std::lock_guard lock(tables_mutex_);
-  for (const EndedDay& day : kept_) days.push_back(day.date);
+  for (const EndedDay& day : tables_->kept) days.push_back(day.date);
   days.insert(days.end(), awaited_.begin(), awaited_.end());
-  if (day_) days.push_back(*day_);
+  if (tables_->day) days.push_back(*tables_->day);
   std::ranges::sort(days);
   days.erase(std::ranges::unique(days).begin(), days.end());
   return days;
@@ -588,19 +592,9 @@ void Rdb::NoteLog(LogIdentity log) {
   const bool follows = counters_.caught_up.load(std::memory_order_relaxed) != 0;
   if (keeper_ != nullptr && !follows && log.path != log_.path) keeper_->OnOtherLog(log.path);
   log_ = std::move(log);
-  const std::optional<DayLog> day = ParseDayLog(log_.path);
-  const std::lock_guard lock(tables_mutex_);
-  if (day) day_ = day->date;
-}
-
-std::vector<std::string> Rdb::TableNames() const {
-  std::vector<std::string> names;
-  {
-    const std::lock_guard lock(tables_mutex_);
-    for (const auto& [name, table] : tables_) names.push_back(name);
+  if (const std::optional<DayLog> day = ParseDayLog(log_.path)) {
+    ChangeTables([&day](TablesOfRdb& tables) { tables.day = day->date; });
   }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 Histogram Rdb::Latency(bool reset) {

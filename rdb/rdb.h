@@ -41,6 +41,19 @@ namespace tickstack::rdb {
 
 using tplog::LiveOutcome;
 
+// The tables of an rdb at one moment. Rows are added to them afterwards, but none is emptied,
+// replaced or dropped. Threads: any.
+struct TablesOfRdb {
+  NameMap<std::shared_ptr<const Table>> current;
+  std::optional<int32_t> day;  // That of `current`; nullopt while a day ends.
+  std::vector<EndedDay> kept;  // Ended days, in order of date.
+
+  // As Rdb::FindTable and Rdb::FindTableOfDay.
+  std::optional<Snapshot> Find(std::string_view name) const;
+  std::optional<Snapshot> FindOfDay(std::string_view name, int32_t date) const;
+  std::vector<std::string> Names() const;  // Sorted.
+};
+
 struct RdbOptions {
   TableOptions table;
   // True: the first upd of a table that no tickerplant announced creates the table. This is for
@@ -149,10 +162,14 @@ class Rdb final : public tplog::SubscribedState {
 
   // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
   // a kept day only if its keys contain a time, so that no key occurs twice.
-  std::optional<Snapshot> FindTable(std::string_view name) const;
+  std::optional<Snapshot> FindTable(std::string_view name) const { return tables()->Find(name); }
   // Returns a table's rows of one day: of an ended day that is still kept, or of the current one.
   // nullopt: there is no such table, or the day is not here.
-  std::optional<Snapshot> FindTableOfDay(std::string_view name, int32_t date) const;
+  std::optional<Snapshot> FindTableOfDay(std::string_view name, int32_t date) const {
+    return tables()->FindOfDay(name, date);
+  }
+  // Returns all tables as of now. Cost: a copy of a pointer.
+  std::shared_ptr<const TablesOfRdb> tables() const;
   // Returns the ended days that are still kept or awaited and the current one, ascending, each
   // once. The current one is known from the log's name; it is left out if that has no date.
   std::vector<int32_t> Days() const;
@@ -171,7 +188,7 @@ class Rdb final : public tplog::SubscribedState {
   void SetBlockedDay(std::optional<BlockedDay> day);
   std::optional<BlockedDay> blocked_day() const;
   size_t days_kept() const;
-  std::vector<std::string> TableNames() const;  // Sorted.
+  std::vector<std::string> TableNames() const { return tables()->Names(); }
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
   // Upds that were damaged or of other types, since the tables were created.
@@ -226,6 +243,9 @@ class Rdb final : public tplog::SubscribedState {
   absl::Status Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
   void DropTable(std::string_view name);
+  // Replaces the tables by a copy that `change` has changed.
+  template <typename F>
+  void ChangeTables(F change);
   void DropUnannounced(std::span<const Schema> schemas);
   void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
   void SetIncomplete(bool incomplete) {
@@ -263,12 +283,12 @@ class Rdb final : public tplog::SubscribedState {
   StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;
 
+  std::mutex changing_mutex_;  // Held while the tables are replaced; taken before tables_mutex_.
   mutable std::mutex tables_mutex_;
-  NameMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
-  std::optional<int32_t> day_;                    // That of tables_. Guarded by tables_mutex_.
+  // Guarded by tables_mutex_; replaced as a whole.
+  std::shared_ptr<const TablesOfRdb> tables_ = std::make_shared<const TablesOfRdb>();
   // MonotonicNs of the first refused row of each table. Guarded by tables_mutex_.
   NameMap<int64_t> refused_since_;
-  std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.
   std::vector<int32_t> awaited_;       // Guarded by tables_mutex_.
   std::optional<BlockedDay> blocked_;  // Guarded by tables_mutex_.
   std::mutex latency_mutex_;

@@ -224,13 +224,54 @@ bool IsNothing(std::span<const Value> args) {
   return args.empty() || (args.size() == 1 && args[0].is_null());
 }
 
+// Finds a table, or as TABLE@DATE its rows of one day.
+std::optional<Snapshot> FindIn(const TablesOfRdb& tables, std::string_view name) {
+  const size_t at = name.rfind(query::kOfDay);
+  if (at == std::string_view::npos) return tables.Find(name);
+  const std::optional<int32_t> date = ParseDate(name.substr(at + 1));
+  return date ? tables.FindOfDay(name.substr(0, at), *date) : std::nullopt;
+}
+
 }  // namespace
 
+// The environment of one request. Otherwise a request that names two tables while a day is handed
+// over to the hdb could combine the rows of one before that with those of the other after it.
+class RdbEnvironment::OfRequest final : public query::Environment {
+ public:
+  explicit OfRequest(RdbEnvironment& process) : process_(process) {}
+
+  std::optional<Snapshot> FindTable(std::string_view name) override {
+    return FindIn(tables(), name);
+  }
+  std::vector<std::string> TableNames() override { return tables().Names(); }
+  int64_t NowNs() override { return process_.NowNs(); }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    return process_.Call(name, args);
+  }
+  bool Changes(std::string_view name, std::span<const Value> args) override {
+    return process_.Changes(name, args);
+  }
+  std::vector<std::string> FunctionNames() override { return process_.FunctionNames(); }
+  query::ProcessFacts Facts() override { return process_.Facts(); }
+
+ private:
+  // Many requests need no table.
+  const TablesOfRdb& tables() {
+    if (tables_ == nullptr) tables_ = process_.rdb_->tables();
+    return *tables_;
+  }
+
+  RdbEnvironment& process_;
+  std::shared_ptr<const TablesOfRdb> tables_;
+};
+
+std::unique_ptr<query::Environment> RdbEnvironment::ForRequest() {
+  return std::make_unique<OfRequest>(*this);
+}
+
 std::optional<Snapshot> RdbEnvironment::FindTable(std::string_view name) {
-  const size_t at = name.rfind(query::kOfDay);
-  if (at == std::string_view::npos) return rdb_->FindTable(name);
-  const std::optional<int32_t> date = ParseDate(name.substr(at + 1));
-  return date ? rdb_->FindTableOfDay(name.substr(0, at), *date) : std::nullopt;
+  return FindIn(*rdb_->tables(), name);
 }
 
 std::vector<std::string> RdbEnvironment::FunctionNames() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "rdb/rdb.h"
 #include "serve/process_facts.h"
 #include "serve/query_counters.h"
+#include "serve/request_environments.h"
 #include "table/shard_id.h"
 
 namespace tickstack::rdb {
@@ -27,12 +29,16 @@ namespace tickstack::rdb {
 //   .tier.of[]              table: table, column, tier, bytes; a row per column and tier, and one
 //                           for the index
 //   .tier.of[`quote]        dictionary: column to tier, and `index` if the table has one
+// A request sees the tables of its beginning, with the rows that are added to them. A day that ends
+// or is handed over meanwhile takes none of them away.
+//
 // Threads: any.
-class RdbEnvironment : public query::Environment {
+class RdbEnvironment : public query::Environment, public serve::RequestEnvironments {
  public:
   RdbEnvironment(Rdb* rdb, const Clock* clock, ShardId shard = {})
       : rdb_(rdb), clock_(clock), shard_(std::move(shard)) {}
 
+  std::unique_ptr<query::Environment> ForRequest() override;
   std::optional<Snapshot> FindTable(std::string_view name) override;
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
   std::vector<std::string> FunctionNames() override;
@@ -46,6 +52,8 @@ class RdbEnvironment : public query::Environment {
   bool Changes(std::string_view name, std::span<const Value> args) override;
 
  private:
+  class OfRequest;
+
   Rdb* const rdb_;
   const Clock* const clock_;
   const ShardId shard_;

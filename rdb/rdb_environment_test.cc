@@ -3,10 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "query/columns/errors.h"
+#include "query/query.h"
+#include "query/testing.h"
 #include "wire/codec.h"
 
 namespace tickstack::rdb {
@@ -68,6 +76,65 @@ TEST_F(RdbEnvironmentTest, KnowsEachFunctionThatItNames) {
   for (const std::string& name : environment_.FunctionNames()) {
     EXPECT_TRUE(environment_.Call(name, {}).has_value()) << name;
   }
+}
+
+// Goal: a request sees the tables of its beginning, though a day ends or is handed over in the
+// middle. Otherwise it could combine rows of a day with another table that has that day no more.
+// Method: something happens whenever the request asks for the time. q evaluates the items of a list
+// from the right, so the items beside `.z.p` are before and after that.
+TEST_F(RdbEnvironmentTest, ARequestKeepsTheTablesOfItsBeginning) {
+  class ActingClock final : public Clock {
+   public:
+    int64_t NowNs() const override {
+      act();
+      return 0;
+    }
+    int64_t MonotonicNs() const override { return 0; }
+    std::function<void()> act;
+  };
+  class Keeper final : public DayKeeper {
+   public:
+    void OnDayEnded(EndedDay ended) override { day = std::move(ended); }
+    void OnReplayDone(const std::string& /*log_path*/, std::vector<Schema> /*schemas*/) override {}
+    EndedDay day;
+  };
+  ActingClock clock;
+  RdbEnvironment environment(&rdb_, &clock);
+  const auto show = [&environment](std::string_view text) {
+    const absl::StatusOr<Value> answer =
+        query::EvaluateRequest(Value::String(text), *environment.ForRequest());
+    return answer.ok() ? query::Show(*answer) : "'" + query::QErrorText(answer.status());
+  };
+  const auto end_day = [this](int32_t day) {
+    ByteBuffer body;
+    wire::Encode(Value::List({Value::Symbol(".u.end"), Value::Date(day)}), body);
+    rdb_.OnLive(body);
+  };
+  const std::string request = "(count trade;null .z.p;count quote)";
+  const auto take = [this] {
+    for (const char* table : {"trade", "quote"}) TakeTrades(table);
+  };
+  take();
+  clock.act = take;
+  EXPECT_EQ(show(request), "(4;0b;2)") << "rows that are added are visible";
+
+  // The rows of an rdb that keeps no days go when the day ends.
+  clock.act = [&] { end_day(1); };
+  EXPECT_EQ(show(request), "(4;0b;4)");
+  EXPECT_EQ(show("(count trade;count quote)"), "0 0");
+
+  Keeper keeper;
+  rdb_.KeepDays(&keeper);
+  take();
+  clock.act = [&] {
+    end_day(2);
+    take();
+  };
+  EXPECT_EQ(show(request), "(2;0b;2)") << "rows of the next day are for the next request";
+  EXPECT_EQ(show("(count trade;count quote)"), "4 4");
+  clock.act = [&] { rdb_.DropDay(keeper.day); };
+  EXPECT_EQ(show(request), "(4;0b;4)");
+  EXPECT_EQ(show("(count trade;count quote)"), "2 2");
 }
 
 TEST_F(RdbEnvironmentTest, SaysWhichShardItIs) {
