@@ -228,9 +228,9 @@ TEST_F(WatchTest, ADayIsNotKnownBeforeItsTables) {
   EXPECT_GE(steps, 4) << "it must load at different moments of an answer";
 }
 
-// Goal: what is known of each table belongs together, whenever an rdb gets a table while it
-// answers. No table has the keys of another one, or lacks the column by which its rows are spread:
-// without that, only the first shard would be asked.
+// Goal: columns, keys and symbol column of a table belong together, whenever an rdb gets a table
+// while it answers. No table has the keys of another one, or lacks the column by which its rows are
+// spread: without that, only the first shard would be asked.
 TEST_F(WatchTest, ATableIsKnownAsAWhole) {
   int with_table = 0, steps = 0;
   for (bool grows_within = true; grows_within; ++steps) {
