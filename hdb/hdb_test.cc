@@ -474,8 +474,7 @@ TEST_F(HdbTest, ARequestSeesOneDatabase) {
                              "count select from trade", "count value`date"}) {
       const std::string before = show(item);
       const int days_before = days;
-      EXPECT_EQ(show(fmt::format("({0};null .z.p;{0})", item)),
-                fmt::format("({0};0b;{0})", before))
+      EXPECT_EQ(show(fmt::format("({0};null .z.p;{0})", item)), fmt::format("({0};0b;{0})", before))
           << item;
       EXPECT_EQ(days, days_before + 1) << item;
       EXPECT_NE(show(item), before) << item;

@@ -552,8 +552,7 @@ std::optional<Snapshot> TablesOfRdb::FindOfDay(std::string_view name, int32_t da
     }
   }
   const auto at = current.find(name);
-  if (day == date && at != current.end() &&
-      std::ranges::find(tables, at->second) == tables.end()) {
+  if (day == date && at != current.end() && std::ranges::find(tables, at->second) == tables.end()) {
     tables.push_back(at->second);
   }
   if (tables.empty()) return std::nullopt;
