@@ -1,7 +1,11 @@
 // Goal: each, over, scan, prior, each-left and each-right do what the public reference says
 // (code.kx.com/q/ref/iterators). Method: pairs.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
 
 #include "query/pair_testing.h"
 
@@ -242,6 +246,34 @@ TEST(Iterators, DictionariesGoTogetherByTheirKeys) {
       {"(-)prior`a`b!1 5", "`a`b!1 4"},
   };
   ExpectAll(kPairs);
+}
+
+// Goal: whatever the types of the keys are, an iterator, an operator and a join match them alike:
+// by type and value. Method: each pair of some kinds of keys; the reference is `distinct`.
+TEST(Iterators, KeysOfOtherTypesAreOtherKeys) {
+  constexpr Pair kPairs[] = {
+      {"(1 2!10 20)+'1 2i!1 2", "(1;2;1i;2i)!0N 0N 0N 0N"},
+      {"(1 2!10 20)+1 2i!1 2", "(1;2;1i;2i)!10 20 1 2"},
+      {"(1 2!10 20),1 2i!1 2", "(1;2;1i;2i)!10 20 1 2"},
+      {"((1;2i)!10 20)+'1 2!5 6", "(1;2i;2)!15 0N 0N"},
+      {"((1;2i)!10 20)+1 2!5 6", "(1;2i;2)!15 20 6"},
+      {"([k:1 2]v:10 20)+'([k:1 2i]v:1 2)", "'type"},
+      {"([k:1 2]v:10 20)+([k:1 2i]v:1 2)", "'type"},
+      {"([k:1 2]v:10 20),([k:1 2i]v:1 2)", "'type"},
+  };
+  ExpectAll(kPairs);
+  constexpr std::string_view kKeys[] = {"1 2",  "2 1i",   "1 2h",   "1 2f",
+                                        "`a`b", "(1;2i)", "(2;`a)", "\"ab\""};
+  TestEnvironment environment;
+  for (const std::string_view x : kKeys) {
+    for (const std::string_view y : kKeys) {
+      for (const std::string_view f : {"+", "+'", ",", "{x-y}'", "="}) {
+        const std::string text =
+            fmt::format("x:{}!10 20;y:{}!1 2;key[x{} y]~distinct(key x),key y", x, y, f);
+        EXPECT_EQ(environment.Ask(text), "1b") << text;
+      }
+    }
+  }
 }
 
 TEST(Iterators, AMatrixIsAStateMachine) {
