@@ -585,6 +585,12 @@ class Translator {
                       : close("sum not null " + inner->q, 'i');
     }
     const bool extreme = function == "min" || function == "max";
+    // q's min and max are of numbers and times. SQL's leave nulls out.
+    if (extreme && inner->type == 's') {
+      return function == "max"
+                 ? close("last asc " + inner->q, 's')
+                 : close(fmt::format("first asc {0} where not null {0}", inner->q), 's');
+    }
     if (!(extreme ? ordered : numbers)) return std::nullopt;
     return close(function + " " + inner->q, function == "avg" ? 'f' : inner->type);
   }

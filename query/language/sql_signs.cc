@@ -3,31 +3,28 @@
 #include <algorithm>
 #include <optional>
 
+#include "query/language/sql_calls.h"
+
 namespace tickstack::query {
 namespace {
 
 using Kind = SqlToken::Kind;
 
-const SqlToken& TokenAt(SqlTokens tokens, size_t i) {
-  static const SqlToken kNone;
-  return i < tokens.size() ? tokens[i] : kNone;
-}
-
-// True for a word in a list of words that blanks divide.
-bool IsOneWordOf(const SqlToken& token, std::string_view words) {
-  if (!token.IsAnyWord()) return false;
-  while (!words.empty()) {
-    const std::string_view word = words.substr(0, words.find(' '));
-    if (token.lower == word) return true;
-    words.remove_prefix(std::min(words.size(), word.size() + 1));
-  }
-  return false;
-}
-
 bool IsEnd(SqlTokens tokens, size_t i) { return i >= tokens.size(); }
 
 bool HasWord(SqlTokens tokens, std::string_view word) {
   return std::ranges::any_of(tokens, [&](const SqlToken& token) { return token.IsWord(word); });
+}
+
+// True if a word BY follows none of the words that SQL has before it, so that the statement is q.
+bool HasByOfQ(SqlTokens tokens) {
+  for (size_t i = 1; i < tokens.size(); ++i) {
+    if (tokens[i].IsWord("by") &&
+        !tokens[i - 1].IsOneOf({"group", "order", "partition", "sample", "latest"})) {
+      return true;
+    }
+  }
+  return false;
 }
 
 constexpr std::string_view kKeywordWords =
@@ -54,22 +51,6 @@ bool IsAggregate(const SqlToken& token) {
   return token.IsOneOf({"count", "sum", "avg", "min", "max"});
 }
 
-constexpr std::string_view kFunctionOfSqlWords =
-    "coalesce nullif ifnull nvl isnull iif greatest least cast try_cast convert extract "
-    "date_trunc date_part datediff dateadd date_add date_sub date_format strftime to_char "
-    "to_date to_timestamp to_number from_unixtime unix_timestamp date year month day hour "
-    "minute second now getdate curdate curtime sysdate current_date current_time "
-    "current_timestamp localtime localtimestamp version database current_database "
-    "current_schema current_user user schema connection_id concat concat_ws substring "
-    "substr length char_length position instr replace lpad rpad initcap split_part round "
-    "ceil power pow trunc truncate stddev stddev_pop stddev_samp std variance var_pop "
-    "var_samp median percentile_cont percentile_disc quantile corr string_agg group_concat "
-    "array_agg any_value approx_count_distinct row_number dense_rank percent_rank ntile lag "
-    "lead first_value last_value nth_value total typeof if exists pg_sleep sleep uuid "
-    "gen_random_uuid random rand generate_series unnest time_bucket";
-// True for a function that databases have and q has not.
-bool IsFunctionOfSql(const SqlToken& token) { return IsOneWordOf(token, kFunctionOfSqlWords); }
-
 constexpr std::string_view kTypeOfSqlWords =
     "int int2 int4 int8 integer bigint float float4 float8 real double numeric decimal text "
     "varchar char string date time timestamp bool boolean smallint timestamptz";
@@ -80,13 +61,15 @@ struct WordPair {
   std::string_view first, second;
 };
 constexpr WordPair kPairsOfSql[] = {
-    {"partition", "by"}, {"sample", "by"},  {"latest", "by"},   {"latest", "on"},
-    {"fetch", "first"},  {"fetch", "next"}, {"for", "update"},  {"for", "share"},
-    {"limit", "all"},    {"case", "when"},  {"is", "null"},     {"is", "not"},
-    {"distinct", "on"},  {"union", "all"},  {"not", "between"}, {"not", "like"},
-    {"not", "ilike"},    {"asc", "nulls"},  {"desc", "nulls"},  {"is", "true"},
-    {"is", "false"},     {"rows", "only"},  {"row", "only"},    {"nulls", "first"},
-    {"nulls", "last"},   {"with", "ties"},  {"is", "distinct"}, {"cross", "join"},
+    {"partition", "by"}, {"sample", "by"},  {"latest", "by"},     {"latest", "on"},
+    {"fetch", "first"},  {"fetch", "next"}, {"for", "update"},    {"for", "share"},
+    {"limit", "all"},    {"case", "when"},  {"is", "null"},       {"is", "not"},
+    {"distinct", "on"},  {"union", "all"},  {"not", "between"},   {"not", "like"},
+    {"not", "ilike"},    {"asc", "nulls"},  {"desc", "nulls"},    {"is", "true"},
+    {"is", "false"},     {"rows", "only"},  {"row", "only"},      {"nulls", "first"},
+    {"nulls", "last"},   {"with", "ties"},  {"is", "distinct"},   {"cross", "join"},
+    {"minus", "select"}, {"except", "all"}, {"intersect", "all"}, {"for", "xml"},
+    {"for", "json"},
 };
 
 bool IsPairOfSql(const SqlToken& first, const SqlToken& second) {
@@ -146,28 +129,65 @@ bool AggregatesConstant(SqlTokens tokens, size_t i) {
   return item && ((counts && IsPlainNumber(constant)) || constant.IsQuotedName());
 }
 
+bool IsComparison(const SqlToken& token) {
+  constexpr std::string_view kComparisons = "= <> < > <= >= !=";
+  return token.kind == Kind::kSign && !token.text.empty() &&
+         kComparisons.find(token.text) != std::string_view::npos;
+}
+
+// True for the second half of `==`, `&&` or `||`. In q a symbol may follow two signs.
+bool IsDoubled(SqlTokens tokens, size_t i) {
+  const SqlToken& token = tokens[i];
+  const SqlToken& before = TokenAt(tokens, i - 1);
+  const bool doubled = before.text == token.text && before.kind == Kind::kSign &&
+                       !token.after_blank && !TokenAt(tokens, i + 1).IsSign("`");
+  return doubled && (token.IsSign("=") || token.IsSign("&") || token.IsSign("|"));
+}
+
+// True for a comparison with a parameter that the client was to replace: `?`, `$1`, `:sym`, `@sym`
+// or `%s`.
+bool IsParameter(SqlTokens tokens, size_t i) {
+  if (!IsComparison(TokenAt(tokens, i - 1))) return false;
+  const SqlToken& token = tokens[i];
+  const SqlToken& name = TokenAt(tokens, i + 1);
+  if (token.IsSign("?")) return IsEnd(tokens, i + 1) || IsClause(name) || name.IsSign(")");
+  if (name.after_blank) return false;
+  return (token.IsSign("$") && IsPlainNumber(name)) || (token.IsSign("%") && name.IsWord("s")) ||
+         ((token.IsSign(":") || token.IsSign("@")) && name.IsAnyWord());
+}
+
+// True for a constant that is a name without a value in q, and for `null` as a column.
+bool IsConstantOfSql(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
+  const SqlToken& token = tokens[i];
+  if (token.IsWord("null")) return BeginsItem(tokens, i) && EndsItem(tokens, i + 1);
+  return failure.signal == token.text &&
+         token.IsOneOf({"true", "false", "rownum", "rowid", "sysdate", "current_date",
+                        "current_time", "current_timestamp", "localtime", "localtimestamp",
+                        "current_user", "array"});
+}
+
 // True for `*`, `||` and other signs of a phrase that need no keyword.
 bool IsSignOfSql(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
   const SqlToken& token = tokens[i];
   const SqlToken& next = TokenAt(tokens, i + 1);
   if (token.kind == Kind::kText || token.IsSign("!=") || token.backquoted) return true;
-  if (token.IsSign("|") && next.IsSign("|")) return true;
+  if (IsDoubled(tokens, i) || IsParameter(tokens, i)) return true;
+  if (IsConstantOfSql(tokens, i, failure)) return true;
   if (token.IsSign(":") && next.IsSign(":")) return IsTypeOfSql(TokenAt(tokens, i + 2));
   if (IsQuotedItem(tokens, i)) return true;
   if (token.IsQuotedName()) {  // "trade"."price", from "trade", as "Price", where "price" > 10
     const SqlToken& before = TokenAt(tokens, i - 1);
     return next.IsSign(".") || before.IsSign(".") || before.IsOneOf({"from", "as", "join", "by"}) ||
-           (before.IsOneOf({"where", "and", "or"}) && next.kind == Kind::kSign &&
-            !next.text.empty() &&
-            std::string_view("= <> < > <= >=").find(next.text) != std::string_view::npos);
+           (before.IsOneOf({"where", "and", "or"}) && IsComparison(next));
   }
   if ((token.IsSign("=") || token.IsSign("<>")) && next.IsWord("null")) return true;
   if (next.IsSign("(") && TokenAt(tokens, i + 2).IsWord("select")) {  // price = (select max(price)
     if (token.IsSign("=") || token.IsSign("<") || token.IsSign(">")) return true;
   }
+  if (token.IsSign("(") && next.IsWord("select") && BeginsItem(tokens, i)) return true;
   if (token.IsWord("extract") && next.IsSign("(") && failure.signal == "from") return true;
   return IsStar(tokens, i) || IsCountOfStar(tokens, i) || AggregatesConstant(tokens, i) ||
-         (IsFunctionOfSql(token) && next.IsSign("(") && failure.signal == token.text);
+         IsCallOfSql(tokens, i, failure);
 }
 
 // True if the word and those after it are a phrase that no q has.
@@ -190,10 +210,19 @@ bool IsWordsOfSql(SqlTokens tokens, size_t i) {
   if (token.IsWord("between")) return next.kind != Kind::kSign || next.IsSign("-");
   if (token.IsWord("in") && next.IsSign("(")) {  // in (1, 2), in ("a", "b"), in (select ...
     const SqlToken& item = TokenAt(tokens, i + 2);
+    const SqlToken& after = TokenAt(tokens, i + 3);
+    if (item.IsWord("select")) return true;
+    if (item.kind == Kind::kQuoted && after.IsSign(")")) return true;
     const bool literal = item.kind == Kind::kNumber || item.kind == Kind::kQuoted;
-    return literal && TokenAt(tokens, i + 3).IsSign(",");
+    return literal && after.IsSign(",");
+  }
+  if (token.IsWord("case")) {  // case sym when ...
+    return HasWord(tokens.subspan(i), "when") && HasWord(tokens.subspan(i), "then");
   }
   if (token.IsWord("exists") && next.IsSign("(")) return TokenAt(tokens, i + 2).IsWord("select");
+  if (token.IsOneOf({"any", "all", "some"}) && next.IsSign("(")) {  // price > all (select ...
+    return IsComparison(TokenAt(tokens, i - 1)) && TokenAt(tokens, i + 2).IsWord("select");
+  }
   if (token.IsOneOf({"over", "filter"}) && next.IsSign("(")) {
     return TokenAt(tokens, i + 2).IsOneOf({"partition", "order", "where"}) ||
            TokenAt(tokens, i + 2).IsSign(")");
@@ -226,27 +255,55 @@ bool MayBeColumn(SqlTokens tokens, size_t end, const FailureOfQ& failure) {
   return !of_namespace && tokens[begin].IsAnyWord() && !failure.is_known(tokens[begin].text);
 }
 
-// True for an alias without AS: `sym s`, `sum(size) total`, `trade t`. q applies the first to the
-// second, which has no value.
-bool IsAlias(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
+// True for an alias of the table before it, without AS: `from trade t`, `from trade t where`.
+bool IsAliasOfTable(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
   const SqlToken& alias = tokens[i];
-  if (!tokens[0].IsWord("select") || i < 2 || !alias.IsAnyWord() || IsClause(alias)) return false;
   const SqlToken& named = tokens[i - 1];
   const SqlToken& next = TokenAt(tokens, i + 1);
-  if (tokens[i - 2].IsWord("from") && named.IsAnyWord()) {
-    const bool ends = IsEnd(tokens, i + 1) || next.IsSign(",") || IsClause(next);
-    return ends && !tokens[i - 3].IsWord("select") && !failure.is_known(alias.text);
+  if (!tokens[i - 2].IsWord("from") || tokens[i - 3].IsWord("select") ||
+      HasByOfQ(tokens.first(i))) {
+    return false;
   }
-  if (alias.text != failure.signal) return false;
+  const bool ends =
+      IsEnd(tokens, i + 1) || next.IsSign(",") || (IsClause(next) && !next.IsWord("not"));
+  return ends && named.IsAnyWord() && !named.IsOneOf({"select", "exec", "update", "delete"}) &&
+         alias.IsAnyWord() && !failure.is_known(alias.text);
+}
+
+// True for an alias of a column, or of a query in brackets, without AS: `sym s`, `sum(size) total`,
+// `max(price) "Highest"`. q applies the first to the second, which has no value, or is a text.
+bool IsAliasOfColumn(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
+  const SqlToken& alias = tokens[i];
+  const SqlToken& named = tokens[i - 1];
+  if (alias.kind == Kind::kQuoted ? failure.signal == named.text : alias.text != failure.signal) {
+    return false;
+  }
   const bool in_columns = !HasWord(tokens.first(i), "from");
   if (named.IsSign(")")) {  // sum(size) total, from (select ...) t
     const std::optional<size_t> open = OpeningOf(tokens, i - 1);
-    return open && (in_columns || TokenAt(tokens, *open - 1).IsWord("from"));
+    if (!open || !alias.after_blank) return false;
+    return in_columns ? EndsItem(tokens, i + 1) : TokenAt(tokens, *open - 1).IsWord("from");
   }
-  if (!in_columns || !(next.IsWord("from") || next.IsSign(","))) return false;
+  if (!in_columns || IsEnd(tokens, i + 1) || !EndsItem(tokens, i + 1) ||
+      HasByOfQ(tokens.first(i))) {
+    return false;
+  }
+  // An operand: two words before the alias are an application of q.
+  const SqlToken& before = tokens[i - 2];
+  const bool begins = before.IsOneOf({"select", "distinct", "all"}) ||
+                      (before.kind == Kind::kSign && !before.IsSign(":") && !before.IsSign("}"));
+  if (!begins) return false;
   if (named.kind == Kind::kNumber) return true;
   return named.IsAnyWord() && !named.IsOneOf({"select", "distinct"}) && !IsClause(named) &&
          MayBeColumn(tokens, i - 1, failure);
+}
+
+bool IsAlias(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
+  const SqlToken& alias = tokens[i];
+  const bool name = alias.IsAnyWord() || alias.kind == Kind::kQuoted;
+  if (!tokens[0].IsWord("select") || i < 2 || !name || IsClause(alias)) return false;
+  if (tokens[1].IsSign("[")) return false;  // select[5] of q.
+  return IsAliasOfTable(tokens, i, failure) || IsAliasOfColumn(tokens, i, failure);
 }
 
 // True for a division: `price/size`, `sum(a)/sum(b)`. q takes `/` for an iterator of a function, or
@@ -257,9 +314,12 @@ bool IsDivision(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
   if (comment && (failure.signal != "from" || HasWord(tokens.first(i), "from"))) return false;
   const SqlToken& left = tokens[i - 1];
   const SqlToken& right = TokenAt(tokens, i + 1);
+  for (size_t at = i; at-- > 0 && !tokens[at + 1].after_blank;) {
+    if (tokens[at].IsSign("`")) return false;  // The name of a file: `:db/trade
+  }
   if (!right.IsAnyWord() && right.kind != Kind::kNumber && !right.IsSign("(")) return false;
   if (left.IsAnyWord()) return MayBeColumn(tokens, i - 1, failure) && failure.signal != left.text;
-  if (left.kind == Kind::kNumber) return comment;
+  if (left.kind == Kind::kNumber) return comment || failure.signal == "type";
   const std::optional<size_t> open = left.IsSign(")") ? OpeningOf(tokens, i - 1) : std::nullopt;
   return open && TokenAt(tokens, *open + 1).kind != Kind::kSign;
 }
@@ -268,6 +328,7 @@ bool IsDivision(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
 // `size` is no function, `(a+b)/2` and `sum(a)/sum(b)`.
 bool IsIteratedDivision(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
   if (!IsDivision(tokens, i, failure) || tokens[i].after_blank) return false;
+  if (tokens[i - 1].kind == Kind::kNumber) return false;
   if (tokens[i - 1].IsAnyWord()) return true;
   const std::optional<size_t> open = OpeningOf(tokens, i - 1);
   return open && TokenAt(tokens, *open + 1).IsAnyWord() && MayBeColumn(tokens, *open + 1, failure);
@@ -287,12 +348,14 @@ bool IsSchema(SqlTokens tokens, size_t i) {
                             "mysql", "performance_schema", "system"});
 }
 
-// True for `where sym="IBM"`, with a string for a symbol. q compares it char by char.
+// True for `where sym="IBM"` and `where time>"09:30"`, with a string for a symbol or time. q
+// compares it char by char.
 bool IsTextOfColumn(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
-  const bool compares = tokens[i].IsSign("=") || tokens[i].IsSign("<>");
-  return compares && i >= 2 && (failure.signal == "length" || failure.signal == "type") &&
-         tokens[i - 1].IsAnyWord() && tokens[i - 2].IsOneOf({"where", "and", "or"}) &&
-         TokenAt(tokens, i + 1).kind == Kind::kQuoted && !tokens[1].IsWord("from");
+  if (!IsComparison(tokens[i]) || i < 2 || tokens[1].IsWord("from")) return false;
+  const SqlToken& before = tokens[i - 2];
+  return (failure.signal == "length" || failure.signal == "type") && tokens[i - 1].IsAnyWord() &&
+         (before.IsOneOf({"where", "and", "or"}) || before.IsSign("(")) &&
+         TokenAt(tokens, i + 1).kind == Kind::kQuoted;
 }
 
 bool HasPhraseOfSql(SqlTokens tokens, const FailureOfQ& failure) {
@@ -307,14 +370,19 @@ bool HasPhraseOfSql(SqlTokens tokens, const FailureOfQ& failure) {
 }
 
 // True for `select 1`, `select 1+1` and `select version()`, which clients send to see whether a
-// server answers. q has no select without a table.
+// server answers. q has no select without a table, but may lack its FROM by a slip.
 bool IsSelectOfNothing(SqlTokens tokens) {
   if (HasWord(tokens, "from")) return false;
   const SqlToken& first = TokenAt(tokens, 1);
   if (tokens.size() == 1) return true;
-  return (tokens.size() == 2 && first.kind != Kind::kSign) || first.kind == Kind::kNumber ||
-         first.IsSign("@") || first.IsSign("-") ||
-         (first.IsAnyWord() && TokenAt(tokens, 2).IsSign("("));
+  if (tokens.size() == 2 && first.kind != Kind::kSign) return true;
+  if (first.IsAnyWord() && TokenAt(tokens, 2).IsSign("(")) return IsCall(tokens, 1);
+  const size_t end = static_cast<size_t>(
+      std::ranges::find_if(tokens, [](const SqlToken& t) { return t.IsWord("as"); }) -
+      tokens.begin());
+  const bool has_words = std::ranges::any_of(tokens.first(end).subspan(1),
+                                             [](const SqlToken& t) { return t.IsAnyWord(); });
+  return first.IsSign("@") || ((first.kind == Kind::kNumber || first.IsSign("-")) && !has_words);
 }
 
 // The first word of a statement, and the words of which one follows it, divided by blanks: `*` for
@@ -393,7 +461,10 @@ bool IsCommandWithWordOfQ(SqlTokens tokens) {
   const SqlToken& first = tokens[0];
   const SqlToken& second = TokenAt(tokens, 1);
   const bool word = second.IsAnyWord();
-  if (first.IsWord("insert")) return second.IsWord("into") || first.IsCapital();
+  if (first.IsWord("insert")) {
+    return second.IsWord("into") || first.IsCapital() ||
+           (word && TokenAt(tokens, 2).IsWord("values"));
+  }
   if (first.IsWord("load")) return second.IsWord("data");
   if (first.IsWord("copy")) return word && TokenAt(tokens, 2).IsOneOf({"from", "to"});
   if (first.IsWord("show")) {
@@ -472,8 +543,9 @@ bool IsSqlStatement(SqlTokens statement, const FailureOfQ& failure) {
     return HasPhraseOfSql(statement, failure) || sets;
   }
   if (IsAggregate(first) && TokenAt(statement, 1).IsSign("(")) {  // max(price) from trade
+    const bool is_code = HasWord(statement, "select") || HasWord(statement, "exec");
     return IsCountOfStar(statement, 0) ||
-           (failure.signal == "from" && !HasWord(statement, "select"));
+           (failure.signal == "from" && !is_code && IsCall(statement, 0));
   }
   return IsCommandOfSql(statement, failure);
 }

@@ -4,22 +4,21 @@
 // on a text, so they must be right only for texts that are no q.
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "query/language/sql_text.h"
 #include "query/language/sql_tokens.h"
 
 namespace tickstack::query {
-
-using SqlTokens = std::span<const SqlToken>;
 
 // How q failed on a text.
 struct FailureOfQ {
   std::string signal;  // The signal of the error. That of a name without a value is that name.
   // True for a variable or table of the process or request, or a function.
   std::function<bool(std::string_view name)> is_known;
+  FindTypes types_of = nullptr;
 };
 
 // Returns the statements between semicolons that are in no brackets.

@@ -46,6 +46,7 @@ bool Assigns(SqlTokens tokens, std::string_view name) {
 // True for `select a from t -- why` and `select /* this */ a from t`: comments of SQL outside of
 // strings.
 bool HasCommentOfSql(std::string_view text) {
+  if (text.starts_with("-- ")) return true;
   const size_t at = std::min({text.find(" --"), text.find("\n--"), text.find(" /*")});
   return at != std::string_view::npos && text.substr(0, at).find('"') == std::string_view::npos;
 }
@@ -54,12 +55,15 @@ bool IsSql(std::string_view text, const FailureOfQ& failure) {
   if (text.size() > kSqlBytesMax) return false;
   if (text.starts_with("s)")) return true;
   const std::vector<SqlToken> tokens = TokensOfSql(text);
-  const FailureOfQ of_text = {failure.signal, [&](std::string_view name) {
-                                return failure.is_known(name) || Assigns(tokens, name);
-                              }};
+  const FailureOfQ of_text = {
+      failure.signal,
+      [&](std::string_view name) { return failure.is_known(name) || Assigns(tokens, name); },
+      failure.types_of};
   const std::vector<SqlTokens> statements = StatementsOf(tokens);
-  const bool comment = HasCommentOfSql(text) && statements.size() == 1 &&
-                       statements[0][0].IsOneOf({"select", "update", "delete"});
+  const bool comment =
+      HasCommentOfSql(text) &&
+      (statements.empty() ||
+       (statements.size() == 1 && statements[0][0].IsOneOf({"select", "update", "delete"})));
   return comment || std::ranges::any_of(statements, [&](SqlTokens statement) {
            return IsSqlStatement(statement, of_text);
          });
@@ -145,7 +149,8 @@ absl::Status SqlError(std::string_view text, Context& context, std::string_view 
 absl::Status OrSqlError(std::string_view text, Context& context, const absl::Status& error) {
   if (error.ok() || !IsOfText(error)) return error;
   const FailureOfQ failure = {QErrorText(error),
-                              [&](std::string_view name) { return IsKnownName(context, name); }};
+                              [&](std::string_view name) { return IsKnownName(context, name); },
+                              [&](std::string_view table) { return TypesOf(context, table); }};
   if (!IsSql(text, failure)) return error;
   const absl::Status sql = SqlError(text, context);
   const std::optional<size_t> position = PositionOf(error);

@@ -133,4 +133,20 @@ std::vector<SqlToken> TokensOfSql(std::string_view text) {
   return tokens;
 }
 
+const SqlToken& TokenAt(SqlTokens tokens, size_t i) {
+  static const SqlToken kNone;
+  return i < tokens.size() ? tokens[i] : kNone;
+}
+
+// True for a word in a list of words that blanks divide.
+bool IsOneWordOf(const SqlToken& token, std::string_view words) {
+  if (!token.IsAnyWord()) return false;
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(' '));
+    if (token.lower == word) return true;
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+  }
+  return false;
+}
+
 }  // namespace tickstack::query

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +42,13 @@ struct SqlToken {
 // and if a second one follows before a blank, bracket, comma, semicolon or the end. The same goes
 // for a backquote, with which symbols begin in q.
 std::vector<SqlToken> TokensOfSql(std::string_view text);
+
+using SqlTokens = std::span<const SqlToken>;
+
+// Returns a token; one that is no word, sign or constant if there is none.
+const SqlToken& TokenAt(SqlTokens tokens, size_t i);
+
+// True for a word in a list of words that blanks divide.
+bool IsOneWordOf(const SqlToken& token, std::string_view words);
 
 }  // namespace tickstack::query
