@@ -1,7 +1,8 @@
 #pragma once
 
 // What an ExportService asks of the writer of its batches: topics and the last position when it
-// opens, and one transaction a batch after that. TopicWriter writes to Kafka; tests may replace it.
+// opens, the topics that are missing once the tickerplant is known to be the right one, and one
+// transaction a batch after that. TopicWriter writes to Kafka; tests may replace it.
 //
 // Threads: the loop's, except for the functions that say otherwise. Callbacks come from the loop.
 
@@ -25,7 +26,8 @@ namespace tickstack::bridge {
 // The topics of an open writer, and the last position.
 struct OpenedTopics {
   std::optional<StreamState> last;  // nullopt: nothing was written under the prefix.
-  NameMap<int32_t> partitions;      // By table.
+  // By table. For a topic that does not exist: the partitions that it will have.
+  NameMap<int32_t> partitions;
 };
 
 struct TopicWriterCounters {
@@ -54,6 +56,10 @@ class BatchWriter {
       wire::EventLoop& loop, std::vector<Schema> tables, TopicWriterCounters* counters, Events)>;
 
   virtual ~BatchWriter() = default;
+  // Creates the topics that do not exist. To be called once the tickerplant is known to be the one
+  // whose rows are there. Opening creates nothing, so a stack that is refused leaves no topic.
+  virtual void CreateTopics() = 0;
+  // Writes a batch, and creates the topics before the first one.
   virtual void Put(OutgoingBatch batch) = 0;
   virtual size_t queued() const = 0;     // Batches that are not committed.
   virtual int64_t since_ns() const = 0;  // MonotonicNs: first row of the oldest one; 0: none.

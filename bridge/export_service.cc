@@ -60,6 +60,7 @@ ExportService::ExportService(wire::EventLoop& loop, ExportOptions options)
     } else if (exporter_.needs_restart() && state_ == ExportState::kSubscribed) {
       Restart("the tickerplant has another log or other tables");
     }
+    CreateTopics();
     AskKnownMessage();
     HandOver();
   });
@@ -304,6 +305,13 @@ absl::Status ExportService::Resume(StreamState state) {
     Subscribe();
   }
   return absl::OkStatus();
+}
+
+// Creates the topics that are missing as soon as nothing can refuse the tickerplant any more. Rows
+// may come earlier, and are checked, too: the first batch creates the topics as well.
+void ExportService::CreateTopics() {
+  if (writer_ == nullptr || state_ != ExportState::kSubscribed) return;
+  if (exporter_.has_read_log()) writer_->CreateTopics();
 }
 
 // ---- logs that the tickerplant has left

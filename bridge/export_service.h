@@ -83,6 +83,7 @@ class ExportService final : public wire::ClientHandler {
   void AskFirstMessage();
   bool IsExported(std::string_view table) const;
   void OpenTopics();
+  void CreateTopics();
   void OnOpened(OpenedTopics opened);
   absl::Status Resume(StreamState state);
   absl::Status ListEarlierLogs(StreamState& state);

@@ -36,7 +36,7 @@ absl::Status Exporter::Begin(StreamState committed, const NameMap<int32_t>& part
   ready_bytes_ = 0;
   waiting_rows_ = 0;
   error_ = absl::OkStatus();
-  needs_restart_ = started_over_ = false;
+  needs_restart_ = started_over_ = has_read_log_ = false;
   starts_over_ = 0;
   missing_before_ = subscription_.messages_missing.load(std::memory_order_relaxed);
   expected_log_ = std::move(log);
@@ -233,6 +233,7 @@ bool Exporter::LacksMessages() const {
 
 void Exporter::OnReplayDone() {
   starts_over_ = 0;
+  has_read_log_ = true;
   if (!LacksMessages()) return;
   Fail(DataLoss("messages of {} cannot be read: repair the log and restart the bridge",
                 current_.log.path));

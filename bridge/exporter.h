@@ -97,6 +97,8 @@ class Exporter final : public tplog::SubscribedState {
   int64_t waiting_since_ns() const { return since_ns_; }
   // Why it takes no more rows; OK while it does.
   const absl::Status& error() const { return error_; }
+  // True once the tickerplant's log was read to its end, and is that of the state.
+  bool has_read_log() const { return has_read_log_ && error_.ok() && !needs_restart_; }
   // True once the tickerplant has another log or other tables than the state: Begin again.
   bool needs_restart() const { return needs_restart_; }
   const Counters& counters() const { return counters_; }
@@ -161,6 +163,7 @@ class Exporter final : public tplog::SubscribedState {
   std::string expected_log_;  // Path of the log that may follow an ended one.
   tplog::LogIdentity log_;    // What the subscriber knows.
   int starts_over_ = 0;       // Times that the same log was begun since the last complete replay.
+  bool has_read_log_ = false;
   bool started_over_ = false;
   bool needs_restart_ = false;
   absl::Status error_;

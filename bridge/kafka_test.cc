@@ -69,8 +69,8 @@ class MockKafka : public testing::Test {
     writing.writer = std::make_unique<TopicWriter>(
         loop_,
         TopicWriterOptions{
-            .kafka = options_, .prefix = "p", .payload = payload_, .instance = "test"},
-        std::vector<Schema>{trade_}, &writing.counters,
+            .kafka = options_, .prefix = prefix_, .payload = payload_, .instance = "test"},
+        tables_, &writing.counters,
         TopicWriter::Events{
             .opened = [&](OpenedTopics opened) { writing.opened = std::move(opened); },
             .committed = [&] { ++writing.committed; },
@@ -108,9 +108,21 @@ class MockKafka : public testing::Test {
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
   kafka::KafkaOptions options_;
   Payload payload_ = Payload::kIpc;
-  Schema trade_{.table = "trade", .columns = {{"size", Type::kLong}}};
+  std::string prefix_ = "p";
+  std::vector<Schema> tables_{{.table = "trade", .columns = {{"size", Type::kLong}}}};
   wire::EventLoop loop_;
 };
+
+// Returns the headers of a record with one row of trade.
+RecordHeaders HeadersOfRow() {
+  RecordHeaders headers;
+  headers.table = "trade";
+  headers.schema = "s";
+  headers.log = "l";
+  headers.rows = 1;
+  headers.payload = "ipc";
+  return headers;
+}
 
 // Returns the keys of the records in p.schemas.
 std::vector<std::string> SchemaKeys(const kafka::KafkaOptions& options) {
@@ -128,15 +140,29 @@ std::vector<std::string> SchemaKeys(const kafka::KafkaOptions& options) {
   return keys;
 }
 
+// Returns the names of all topics.
+std::vector<std::string> Topics(const kafka::KafkaOptions& options) {
+  const kafka::KafkaOwned<rd_kafka_t> client = *kafka::OpenKafka(RD_KAFKA_CONSUMER, options, {});
+  const rd_kafka_metadata_t* raw = nullptr;
+  EXPECT_EQ(rd_kafka_metadata(client.get(), /*all_topics=*/1, nullptr, &raw, 20'000),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  if (raw == nullptr) return {};
+  const kafka::KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+  std::vector<std::string> names;
+  for (int i = 0; i < metadata->topic_cnt; ++i) names.emplace_back(metadata->topics[i].topic);
+  std::ranges::sort(names);
+  return names;
+}
+
 TEST_F(MockKafka, EachChangeOfASchemaIsPublishedOnce) {
-  const Schema one = trade_;
-  Schema two = trade_;
+  const Schema one = tables_[0];
+  Schema two = one;
   two.columns.push_back({"note", Type::kList});
   const std::string first = "p.trade-value/" + SchemaHash(one),
                     second = "p.trade-value/" + SchemaHash(two);
   size_t schemas = 0;
   const auto open = [&](const Schema& schema) {
-    trade_ = schema;
+    tables_ = {schema};
     Writing writing;
     Open(writing);
     EXPECT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
@@ -192,18 +218,50 @@ TEST_F(MockKafka, RowsWithoutAPositionAreAnError) {
     ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
     EXPECT_FALSE(writing.opened->last);
   }
-  RecordHeaders headers;
-  headers.table = "trade";
-  headers.schema = "s";
-  headers.log = "l";
-  headers.rows = 1;
-  headers.payload = "ipc";
-  produce(headers.Encode());
+  produce(HeadersOfRow().Encode());
   Writing writing;
   Open(writing);
   ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
   EXPECT_THAT(writing.ended.ToString(),
               HasSubstr("topic p.trade has rows, and p.positions has no position after them"));
+}
+
+// Goal: to open is to look. Method: the mock cluster cannot create topics, so a writer that creates
+// one would not open.
+TEST_F(MockKafka, TopicsAreCreatedOnRequestOnly) {
+  const std::vector<std::string> topics = Topics(options_);
+  tables_.push_back({.table = "quote", .columns = {{"size", Type::kLong}}});
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return writing.opened.has_value(); }, kAtMost));
+  EXPECT_EQ(writing.opened->partitions, (NameMap<int32_t>{{"quote", 4}, {"trade", 2}}));
+  EXPECT_EQ(writing.writer->problem(), absl::OkStatus());
+  EXPECT_EQ(Topics(options_), topics);
+  // A topic that appears meanwhile may have other partitions, rows, or the last position.
+  rd_kafka_mock_topic_create(cluster_, "p.quote", 1, 1);
+  writing.writer->CreateTopics();
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_TRUE(absl::IsAborted(writing.ended)) << writing.ended;
+  EXPECT_THAT(writing.ended.ToString(), HasSubstr("topic p.quote was created by another process"));
+}
+
+// Goal: a prefix of which some topics are missing is checked before they are created.
+TEST_F(MockKafka, NoTopicIsCreatedBesideRowsWithoutAPosition) {
+  rd_kafka_mock_topic_create(cluster_, "left.trade", 1, 1);
+  const std::vector<std::string> topics = Topics(options_);
+  prefix_ = "left";
+  const kafka::KafkaOwned<rd_kafka_t> producer = *kafka::OpenKafka(RD_KAFKA_PRODUCER, options_, {});
+  ASSERT_EQ(rd_kafka_producev(producer.get(), RD_KAFKA_V_TOPIC("left.trade"),
+                              RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_VALUE(const_cast<char*>("x"), 1),
+                              RD_KAFKA_V_HEADERS(HeadersOfRow().Encode()),
+                              RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END),
+            RD_KAFKA_RESP_ERR_NO_ERROR);
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+  Writing writing;
+  Open(writing);
+  ASSERT_TRUE(loop_.RunUntil([&] { return !writing.ended.ok(); }, kAtMost));
+  EXPECT_THAT(writing.ended.ToString(), HasSubstr("topic left.trade has rows"));
+  EXPECT_EQ(Topics(options_), topics);
 }
 
 TEST_F(MockKafka, AFailedTransactionIsWrittenAgain) {
@@ -292,6 +350,7 @@ class LoggingTickerplant final : public wire::ServerHandler {
     std::vector<int64_t> rows;
   };
   std::vector<Log> logs;  // The last one is today's.
+  SymbolVector tables = {"trade"};
   std::vector<int64_t> cuts;
   int64_t epoch = 0;  // 0: it has no standbys.
 
@@ -330,11 +389,13 @@ class LoggingTickerplant final : public wire::ServerHandler {
     const Value table = Value::Table({"size"}, {Value::Longs({})});
     if (request.is_atom_of(Type::kSymbol)) {
       if (request.symbol() == ".u.cuts") return Value::Vector<int64_t>(Type::kLong, cuts);
-      if (request.symbol() == "trade") return table;
+      for (size_t at = 0; at < tables.size(); ++at) {
+        if (tables[at] == request.symbol()) return table;
+      }
       return NotFound("{}", request.symbol());
     }
     if (!request.is_list()) {
-      if (request.text() == ".u.t") return Value::Symbols({"trade"});
+      if (request.text() == ".u.t") return Value::Symbols(tables);
       if (request.text() == ".u.L") return path;
       if (request.text() == ".u `i`L") return Value::List({i, path});
       if (request.text() == ".u.replica[]" && epoch > 0) {
@@ -346,7 +407,11 @@ class LoggingTickerplant final : public wire::ServerHandler {
     const std::vector<Value>& items = request.items();
     const std::string_view verb = items[0].text();
     if (verb == ".u.subx") {
-      return Value::List({Value::List({Value::List({Value::Symbol("trade"), table})}), i, path});
+      std::vector<Value> schemas;
+      for (size_t at = 0; at < tables.size(); ++at) {
+        schemas.push_back(Value::List({Value::Symbol(tables[at]), table}));
+      }
+      return Value::List({Value::List(std::move(schemas)), i, path});
     }
     if (verb == ".u.logs") {
       std::vector<int32_t> days;
@@ -479,6 +544,33 @@ TEST_F(ExportServiceTest, AnotherStackIsRefused) {
   // The first stack continues, also after its day has ended in Kafka.
   one.logs.push_back({kToday + 1, UpTo(4)});
   EXPECT_EQ(Write(one, 4), "");
+}
+
+// Goal: a stack that is refused leaves no topic of a table that the first stack lacks.
+TEST_F(ExportServiceTest, AStackThatIsRefusedCreatesNoTopic) {
+  LoggingTickerplant one(loop_, "/one"), other(loop_, "/other");
+  one.logs = {{kToday, UpTo(10)}};
+  ASSERT_EQ(Write(one, 10), "");
+  const std::vector<std::string> topics = Topics(options_);
+  ASSERT_THAT(topics, ElementsAre("p.positions", "p.schemas", "p.trade"));
+  other.tables = {"quote", "trade"};
+  std::vector<int64_t> unlike = UpTo(20);
+  unlike[9] = 100;
+  const std::vector<std::vector<LoggingTickerplant::Log>> refused = {
+      {{kToday, UpTo(20, 100)}},
+      {{kToday, unlike}},  // Only the replay shows it.
+      {{kToday, UpTo(5)}},
+      {{kToday + 1, UpTo(20)}},
+      {{kToday, UpTo(20, 100)}, {kToday + 1, UpTo(20)}},
+      {{kToday, unlike}, {kToday + 1, UpTo(20)}},
+      {{kToday - 1, UpTo(20)}},
+  };
+  for (const std::vector<LoggingTickerplant::Log>& logs : refused) {
+    other.logs = logs;
+    ExportService service(loop_, OptionsTo(other));
+    ASSERT_TRUE(loop_.RunUntil([&] { return service.state() == ExportState::kFailed; }, kAtMost));
+    EXPECT_EQ(Topics(options_), topics) << service.error();
+  }
 }
 
 // The part of a tickerplant that a bridge from Kafka sees.

@@ -56,9 +56,18 @@ TopicWriter::~TopicWriter() {
   thread_.join();
 }
 
+void TopicWriter::CreateTopics() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(creates_, true)) return;
+  }
+  changed_.notify_all();
+}
+
 void TopicWriter::Put(OutgoingBatch batch) {
   {
     const std::lock_guard lock(mutex_);
+    creates_ = true;
     queue_.push_back(std::move(batch));
   }
   changed_.notify_all();
@@ -113,33 +122,43 @@ void TopicWriter::Post(std::function<void()> function) {
 }
 
 void TopicWriter::Run() {
+  const auto end = [this](const absl::Status& why) {
+    // Waits until the last messages are forgotten: they point into the batch.
+    DropProducers();
+    Post([this, why] { events_.ended(why); });
+  };
   OpenedTopics opened;
   for (;;) {
     const absl::Status status = Open(&opened);
     Report(status);
     if (status.ok()) break;
+    if (absl::IsInvalidArgument(status) || absl::IsDataLoss(status)) return end(status);
     DropProducers();
-    if (absl::IsInvalidArgument(status) || absl::IsDataLoss(status)) {
-      return Post([this, status] { events_.ended(status); });
-    }
     if (!Pause(kRetryMs)) return;
   }
   Post([this, opened = std::move(opened)]() mutable { events_.opened(std::move(opened)); });
-  for (;;) {
+  for (bool has_topics = false;;) {
     const OutgoingBatch* batch = nullptr;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      changed_.wait(lock, [&] { return stop_ || !queue_.empty() || (creates_ && !has_topics); });
       if (stop_) break;
-      batch = &queue_.front();  // A deque's elements stay where they are.
+      if (has_topics) batch = &queue_.front();  // A deque's elements stay where they are.
+    }
+    if (batch == nullptr) {
+      const absl::Status created = CreateMissing();
+      if (stopping()) break;
+      Report(created);
+      if (absl::IsAborted(created) || absl::IsInvalidArgument(created)) return end(created);
+      has_topics = created.ok();
+      if (!has_topics) Pause(kRetryMs);
+      continue;
     }
     const absl::Status written = WriteNext(*batch);
     Report(written);
     if (!written.ok()) {
       if (stopping()) break;
-      // Waits until its last messages are forgotten: they point into the batch.
-      DropProducers();
-      return Post([this, written] { events_.ended(written); });
+      return end(written);
     }
     const int64_t delay_ns = MonotonicNs() - batch->since_ns;
     counters_->transactions.fetch_add(1, std::memory_order_relaxed);
@@ -186,17 +205,32 @@ absl::Status TopicWriter::Open(OpenedTopics* opened) {
         rd_kafka_init_transactions(producer.get(), kMetadataMs));
     if (error != nullptr) return kafka::KafkaError(error.get(), "kafka: init_transactions");
   }
-  TS_RETURN_IF_ERROR(FindTopics(opened));
-  TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
-  return opened->last ? absl::OkStatus() : CheckTopicsHaveNoRows(*opened);
+  TS_ASSIGN_OR_RETURN(found_, FindTopics());
+  opened->partitions.clear();
+  for (const Schema& schema : tables_) {
+    opened->partitions[schema.table] = PartitionsOf(schema.table);
+  }
+  opened->last.reset();
+  if (found_.contains(kPositionsTable)) {
+    TS_ASSIGN_OR_RETURN(opened->last, ReadPosition());
+  }
+  return opened->last ? absl::OkStatus() : CheckTopicsHaveNoRows();
+}
+
+// Partitions of a topic that Open has found, or of one that it has not and that will be created.
+int32_t TopicWriter::PartitionsOf(const std::string& table) const {
+  const auto found = found_.find(table);
+  if (found != found_.end()) return found->second;
+  return IsOwnTopic(table) ? 1 : options_.partitions;
 }
 
 // kDataLoss if a topic has rows, or had some: without the position after them, they would be
 // written again. Records of transactions that were aborted, and of other programs, are no rows.
-absl::Status TopicWriter::CheckTopicsHaveNoRows(const OpenedTopics& opened) {
+absl::Status TopicWriter::CheckTopicsHaveNoRows() {
   const kafka::KafkaOwned<rd_kafka_topic_partition_list_t> ends(
       rd_kafka_topic_partition_list_new(1));
-  for (const auto& [table, partitions] : opened.partitions) {
+  for (const auto& [table, partitions] : found_) {
+    if (IsOwnTopic(table)) continue;
     const std::string topic = TopicOf(options_.prefix, table);
     for (int32_t partition = 0; partition < partitions; ++partition) {
       rd_kafka_topic_partition_list_add(ends.get(), topic.c_str(), partition)->offset =
@@ -223,56 +257,74 @@ absl::Status TopicWriter::CheckTopicsHaveNoRows(const OpenedTopics& opened) {
   return absl::OkStatus();
 }
 
-// Fills in the partitions of the tables' topics; creates topics that do not exist.
-absl::Status TopicWriter::FindTopics(OpenedTopics* opened) {
-  std::vector<std::string> wanted;
-  for (const Schema& schema : tables_) wanted.push_back(schema.table);
-  wanted.emplace_back(kPositionsTable);
-  wanted.emplace_back(kSchemasTable);
+std::vector<std::string> TopicWriter::NamesOfTopics() const {
+  std::vector<std::string> names;
+  for (const Schema& schema : tables_) names.push_back(schema.table);
+  names.emplace_back(kPositionsTable);
+  names.emplace_back(kSchemasTable);
+  return names;
+}
+
+// Returns the partitions of the topics that exist, by table. kUnavailable if the broker cannot say
+// how many one of them has: to take it for missing would be to begin anew.
+absl::StatusOr<NameMap<int32_t>> TopicWriter::FindTopics() {
+  const rd_kafka_metadata_t* raw = nullptr;
+  const rd_kafka_resp_err_t code =
+      rd_kafka_metadata(producer(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: metadata");
+  const kafka::KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
+  NameMap<int32_t> found;
+  for (const std::string& table : NamesOfTopics()) {
+    const std::string topic = TopicOf(options_.prefix, table);
+    for (const auto& one : std::span(metadata->topics, static_cast<size_t>(metadata->topic_cnt))) {
+      if (topic != one.topic) continue;
+      if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return kafka::KafkaError(one.err, fmt::format("kafka: metadata of topic {}", topic));
+      }
+      if (one.partition_cnt == 0) return Unavailable("kafka: topic {} has no partitions", topic);
+      found[table] = one.partition_cnt;
+    }
+  }
+  return found;
+}
+
+// Creates the topics that Open has not found, and waits until they appear. kAborted if one of them
+// exists meanwhile: it may have other partitions, rows, or the last position.
+absl::Status TopicWriter::CreateMissing() {
   constexpr int kRounds = 20;
   for (int round = 0; round < kRounds; ++round) {
-    const rd_kafka_metadata_t* raw = nullptr;
-    const rd_kafka_resp_err_t code =
-        rd_kafka_metadata(producer(), /*all_topics=*/1, nullptr, &raw, kMetadataMs);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return kafka::KafkaError(code, "kafka: metadata");
-    const kafka::KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
-    opened->partitions.clear();
+    const absl::StatusOr<NameMap<int32_t>> found = FindTopics();
+    if (!found.ok() && round == 0) return found.status();
     std::vector<std::string> missing;
-    for (const std::string& table : wanted) {
-      const std::string topic = TopicOf(options_.prefix, table);
-      const std::span all(metadata->topics, static_cast<size_t>(metadata->topic_cnt));
-      const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) {
-        return topic == one.topic && one.err == RD_KAFKA_RESP_ERR_NO_ERROR && one.partition_cnt > 0;
-      });
-      if (found == all.end()) {
-        missing.push_back(table);
-      } else {
-        opened->partitions[table] = found->partition_cnt;
+    for (const std::string& table : NamesOfTopics()) {
+      const bool exists = found.ok() && found->contains(table);
+      if (!exists) missing.push_back(table);
+      if (exists && round == 0 && !found_.contains(table)) {
+        return absl::AbortedError(fmt::format("kafka: topic {} was created by another process",
+                                              TopicOf(options_.prefix, table)));
       }
     }
-    if (missing.empty()) {
-      opened->partitions.erase(std::string(kPositionsTable));
-      opened->partitions.erase(std::string(kSchemasTable));
-      return absl::OkStatus();
-    }
-    if (round == 0) TS_RETURN_IF_ERROR(CreateTopics(missing));
+    if (missing.empty()) return absl::OkStatus();
+    if (round == 0) TS_RETURN_IF_ERROR(Create(missing));
     if (!Pause(kRetryMs)) return absl::CancelledError("stopped");
   }
   return Unavailable("kafka: topics of prefix {} were created and do not appear", options_.prefix);
 }
 
-absl::Status TopicWriter::CreateTopics(const std::vector<std::string>& tables) {
+absl::Status TopicWriter::Create(const std::vector<std::string>& tables) {
   std::vector<kafka::NewKafkaTopic> topics;
   for (const std::string& table : tables) {
     topics.push_back({.name = TopicOf(options_.prefix, table),
-                      .partitions = IsOwnTopic(table) ? 1 : options_.partitions,
+                      .partitions = PartitionsOf(table),
                       .replication = options_.replication});
     // Only the last record of a key counts.
     if (IsOwnTopic(table)) {
       topics.back().settings = {{"cleanup.policy", "compact"}, {"segment.bytes", "16777216"}};
     }
   }
-  TS_RETURN_IF_ERROR(kafka::CreateTopics(producer(), topics));
+  const absl::Status created = kafka::CreateTopics(producer(), topics);
+  if (absl::IsAlreadyExists(created)) return absl::AbortedError(AbslView(Message(created)));
+  TS_RETURN_IF_ERROR(created);
   LogInfo("topics created prefix={} topics={}", options_.prefix, topics.size());
   return absl::OkStatus();
 }

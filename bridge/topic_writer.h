@@ -2,10 +2,11 @@
 
 // Writes batches to Kafka from a thread of its own, one transaction a batch.
 //
-//   open:   init_transactions (fences an earlier writer of the prefix) -> topics -> last position;
-//           without one, the topics must have no rows
-//   batch:  before the first one, schemas; begin -> a record per partition of a table
-//           -> the position -> commit
+//   open:    init_transactions (fences an earlier writer of the prefix) -> topics that exist
+//            -> last position; without one, the topics must have no rows
+//   create:  topics that do not exist, once the caller asks for them or puts a batch
+//   batch:   before the first one, schemas; begin -> a record per partition of a table
+//            -> the position -> commit
 //
 // Two producers take turns, with the transactional ids PREFIX-0 and PREFIX-1. A transaction begins
 // when the one before is committed, so the order is that of the batches. The broker completes a
@@ -67,6 +68,7 @@ class TopicWriter final : public BatchWriter {
               TopicWriterCounters* counters, Events events);
   ~TopicWriter() override;  // Waits for the current call to Kafka: at most a few seconds.
 
+  void CreateTopics() override;
   void Put(OutgoingBatch batch) override;
   size_t queued() const override;
   int64_t since_ns() const override;
@@ -77,10 +79,13 @@ class TopicWriter final : public BatchWriter {
   struct Alive;
   void Run();
   absl::Status Open(OpenedTopics* opened);
-  absl::Status FindTopics(OpenedTopics* opened);
-  absl::Status CreateTopics(const std::vector<std::string>& topics);
+  std::vector<std::string> NamesOfTopics() const;
+  absl::StatusOr<NameMap<int32_t>> FindTopics();
+  int32_t PartitionsOf(const std::string& table) const;
+  absl::Status CreateMissing();
+  absl::Status Create(const std::vector<std::string>& tables);
   absl::StatusOr<std::optional<StreamState>> ReadPosition();
-  absl::Status CheckTopicsHaveNoRows(const OpenedTopics& opened);
+  absl::Status CheckTopicsHaveNoRows();
   absl::Status WriteNext(const OutgoingBatch& batch);
   absl::Status PublishSchemas();
   absl::StatusOr<std::vector<SchemaRecord>> FindMissingSchemas();
@@ -107,12 +112,14 @@ class TopicWriter final : public BatchWriter {
   std::condition_variable changed_;
   std::deque<OutgoingBatch> queue_;  // The first one is being written.
   bool stop_ = false;
+  bool creates_ = false;  // Topics that do not exist are to be created.
   absl::Status problem_;
   int64_t problem_since_ns_ = 0;
 
   // The thread's.
   std::array<kafka::KafkaOwned<rd_kafka_t>, 2> producers_;
   size_t turn_ = 0;
+  NameMap<int32_t> found_;    // Partitions of the topics that exist, by table; the own ones, too.
   bool has_schemas_ = false;  // The schemas are known to be in their topic.
   std::thread thread_;        // Last.
 };

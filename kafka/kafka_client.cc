@@ -155,15 +155,17 @@ absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& 
   size_t count = 0;
   const rd_kafka_topic_result_t** const results =
       rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  absl::Status exists;
   for (const rd_kafka_topic_result_t* const result : std::span(results, count)) {
     const rd_kafka_resp_err_t code = rd_kafka_topic_result_error(result);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-      continue;
+    const std::string_view name = rd_kafka_topic_result_name(result);
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+      exists = absl::AlreadyExistsError(fmt::format("kafka: topic {} exists", name));
+    } else if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return KafkaError(code, fmt::format("kafka: create topic {}", name));
     }
-    return KafkaError(code,
-                      fmt::format("kafka: create topic {}", rd_kafka_topic_result_name(result)));
   }
-  return absl::OkStatus();
+  return exists;
 }
 
 absl::Status CheckKeepsRecords(rd_kafka_t* client, const std::string& topic, int timeout_ms) {

@@ -62,8 +62,8 @@ struct NewKafkaTopic {
   int replication = -1;  // -1: the brokers' default.
   KafkaSettings settings = {};
 };
-// Creates topics; those that exist stay as they are. kUnavailable if the brokers refuse one or do
-// not answer. Blocks, for at most some 20 s.
+// Creates topics. kAlreadyExists if one of them exists: it stays as it is, and the others are
+// created. kUnavailable if the brokers refuse one or do not answer. Blocks, for at most some 20 s.
 absl::Status CreateTopics(rd_kafka_t* client, const std::vector<NewKafkaTopic>& topics);
 
 // kFailedPrecondition if Kafka compacts the topic, and so removes records that are needed. OK if it

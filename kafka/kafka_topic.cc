@@ -274,6 +274,15 @@ bool KafkaTopic::OpenTopic() {
                          : absl::OkStatus();
       if (kept.ok()) break;
       found = kept;
+    } else if (found.ok()) {
+      const absl::Status allowed =
+          events_.may_create ? events_.may_create(Identity()) : absl::OkStatus();
+      if (!allowed.ok()) {
+        Post([this, allowed] { events_.failed(allowed); });
+        return false;
+      }
+      const absl::Status created = Create();
+      if (!created.ok()) found = created;
     }
     if (absl::IsInvalidArgument(found.status())) {
       Post([this, why = found.status()] { events_.failed(why); });
@@ -282,15 +291,19 @@ bool KafkaTopic::OpenTopic() {
     if (!found.ok()) Report(found.status());
     if (!Pause(kTopicPause)) return false;
   }
-  char* const id = rd_kafka_clusterid(consumer_.get(), kTopicCallMs);
-  std::string identity = fmt::format("{}/{}", id == nullptr ? "" : id, options_.topic);
-  if (id != nullptr) rd_kafka_mem_free(consumer_.get(), id);
   Report(absl::OkStatus());
-  Post([this, identity = std::move(identity)] { events_.opened(identity); });
+  Post([this, identity = Identity()] { events_.opened(identity); });
   return true;
 }
 
-// False: the topic was created, and may appear.
+std::string KafkaTopic::Identity() const {
+  char* const id = rd_kafka_clusterid(consumer_.get(), kTopicCallMs);
+  std::string identity = fmt::format("{}/{}", id == nullptr ? "" : id, options_.topic);
+  if (id != nullptr) rd_kafka_mem_free(consumer_.get(), id);
+  return identity;
+}
+
+// False: it does not exist.
 absl::StatusOr<bool> KafkaTopic::FindTopic() {
   const rd_kafka_metadata_t* raw = nullptr;
   const rd_kafka_resp_err_t code =
@@ -298,12 +311,22 @@ absl::StatusOr<bool> KafkaTopic::FindTopic() {
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaError(code, "kafka: metadata");
   const KafkaOwned<const rd_kafka_metadata_t> metadata(raw);
   for (const auto& one : std::span(metadata->topics, static_cast<size_t>(metadata->topic_cnt))) {
-    if (options_.topic != one.topic || one.err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
-    if (one.partition_cnt == 0) return false;
+    if (options_.topic != one.topic) continue;
+    if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return KafkaError(one.err, fmt::format("kafka: metadata of topic {}", options_.topic));
+    }
+    if (one.partition_cnt == 0) {
+      return Unavailable("kafka: topic {} has no partitions", options_.topic);
+    }
     if (one.partition_cnt == 1) return true;
     return FailedPrecondition("kafka: topic {} has {} partitions, expected 1", options_.topic,
                               one.partition_cnt);
   }
+  return false;
+}
+
+// Creates the topic, which may appear a little later.
+absl::Status KafkaTopic::Create() {
   NewKafkaTopic topic{
       .name = options_.topic,
       .replication = options_.replication,
@@ -311,9 +334,11 @@ absl::StatusOr<bool> KafkaTopic::FindTopic() {
   if (options_.replication >= kReplicationOfThree) {
     topic.settings.emplace_back("min.insync.replicas", "2");
   }
-  TS_RETURN_IF_ERROR(CreateTopics(producer_.get(), {topic}));
+  const absl::Status created = CreateTopics(producer_.get(), {topic});
+  if (absl::IsAlreadyExists(created)) return absl::OkStatus();  // Another member was first.
+  TS_RETURN_IF_ERROR(created);
   LogInfo("topic created topic={}", options_.topic);
-  return false;
+  return absl::OkStatus();
 }
 
 // Nothing is asked here: rd_kafka_query_watermark_offsets may wait for a lost broker for ever.

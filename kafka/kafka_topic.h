@@ -60,6 +60,8 @@ class KafkaTopic final : public RecordTopic {
   void AwaitAnswers();
   bool OpenTopic();
   absl::StatusOr<bool> FindTopic();
+  absl::Status Create();
+  std::string Identity() const;
   void BeginReading(int64_t from);
   void Forget();
   void ReadSome(uint64_t reading);

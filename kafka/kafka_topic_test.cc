@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "base/status.h"
 
 namespace tickstack::kafka {
 namespace {
@@ -49,7 +50,8 @@ class KafkaTopicTest : public testing::Test {
         {.opened = [&](std::string identity) { opened.identity = std::move(identity); },
          .readable = [&] { ++opened.readable; },
          .appended = [&](absl::StatusOr<int64_t> at) { opened.offsets.push_back(at.value_or(-1)); },
-         .failed = [&](absl::Status why) { opened.failed = std::move(why); }},
+         .failed = [&](absl::Status why) { opened.failed = std::move(why); },
+         .may_create = may_create_},
         /*checks_policy=*/false);
     ASSERT_TRUE(Until([&] {
       return !opened.identity.empty() || !opened.failed.ok() || !opened.topic->problem().ok();
@@ -81,6 +83,7 @@ class KafkaTopicTest : public testing::Test {
   wire::EventLoop loop_;
   KafkaOwned<rd_kafka_t> kafka_;
   rd_kafka_mock_cluster_t* cluster_ = nullptr;
+  std::function<absl::Status(const std::string&)> may_create_;
 };
 
 TEST_F(KafkaTopicTest, GivesRecordsOffsetsInTheirOrder) {
@@ -148,6 +151,21 @@ TEST_F(KafkaTopicTest, ATopicWithSeveralPartitionsIsRefused) {
   Open(opened, "wide");
   EXPECT_THAT(opened.topic->problem().ToString(), HasSubstr("has 2 partitions, expected 1"));
   EXPECT_EQ(opened.failed, absl::OkStatus());
+}
+
+// Goal: a log of another topic creates none. kafka_log_test.py has one that is created.
+TEST_F(KafkaTopicTest, ATopicIsCreatedOnlyIfItMayBe) {
+  may_create_ = [](const std::string& identity) {
+    return FailedPrecondition("another than {}", identity);
+  };
+  Opened refused, existing;
+  Open(refused, "missing");
+  EXPECT_THAT(refused.failed.ToString(), HasSubstr("another than"));
+  EXPECT_THAT(refused.failed.ToString(), HasSubstr("/missing"));
+  EXPECT_EQ(refused.topic->problem(), absl::OkStatus());
+  Open(existing);
+  EXPECT_THAT(existing.identity, HasSubstr("/log"));
+  EXPECT_EQ(existing.failed, absl::OkStatus());
 }
 
 TEST_F(KafkaTopicTest, KnowsADamagedRecord) {

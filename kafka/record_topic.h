@@ -34,8 +34,11 @@ class RecordTopic {
     // The oldest record whose append has no answer yet has this offset. An error is final: it, and
     // later ones, may or may not be in the topic.
     std::function<void(absl::StatusOr<int64_t> offset)> appended;
-    // The topic cannot be used: a setting is wrong, or it has another form.
+    // The topic cannot be used: a setting is wrong, it has another form, or `may_create` says no.
     std::function<void(absl::Status)> failed;
+    // Asked before a topic that does not exist is created; an error keeps it from being created.
+    // Called on a thread of the topic's. Null: it may be created.
+    std::function<absl::Status(const std::string& identity)> may_create = nullptr;
   };
 
   // Brokers take no larger records unless they are set up for it.

@@ -159,6 +159,19 @@ class BridgeTest(stack.StackTest):
         except urllib.error.HTTPError as error:
             return error.read().decode()
 
+    def metadata(self):
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": self.broker.address, "group.id": "topics"})
+        try:
+            return consumer.list_topics(timeout=30).topics
+        finally:
+            consumer.close()
+
+    def topics(self, prefix):
+        return sorted(name for name in self.metadata() if name.startswith(prefix))
+
+    def partitions(self, topic):
+        return len(self.metadata()[topic].partitions)
+
     def prices(self, running, symbol="S3"):
         return list(running.ask("rdb", f"exec price from trade where sym=`{symbol}"))
 
@@ -379,15 +392,30 @@ class KafkaBridgeTest(BridgeTest):
         self.wait_for_error(port, "topic gone.trade has rows, and gone.positions has no position after them")
         self.assertEqual(0, self.state(port)["rows_written"])
 
+    def test_topics_are_created_before_there_are_rows(self):
+        here = self.start_stack(SMALL, name="here")
+        port, _ = self.start_bridge(here, "to-kafka", "early")
+        topics = ["early.positions", "early.schemas", "early.trade"]
+        stack.wait_until(lambda: self.topics("early.") == topics, 30, f"the topics: {self.state(port)}")
+        self.assertEqual(4, self.partitions("early.trade"))
+        stack.wait_until(lambda: self.readyz(port).startswith("ready"), 20, "readiness")
+        self.send(here, range(0, 10))
+        self.wait_for_rows(port, 10)
+
     def test_another_stack_with_the_prefix_is_refused(self):
         here = self.start_stack(SMALL, "--date", DATE, name="here")
         port, _ = self.start_bridge(here, "to-kafka", "shared")
         self.send(here, range(0, 10))
         self.wait_for_rows(port, 10)
-        other = self.start_stack(SMALL, "--date", DATE, name="other")
+        topics = self.topics("shared.")
+        self.assertEqual(["shared.positions", "shared.schemas", "shared.trade"], topics)
+        # It has a table more, which would need another topic.
+        other = self.start_stack(SMALL.replace("[tables]", '[tables]\nquote = "time p, sym s"'), "--date", DATE,
+                                 name="other")
         self.send(other, range(100, 110))
         late, _ = self.start_bridge(other, "to-kafka", "shared")
         self.wait_for_error(late, "is another log than")
+        self.assertEqual(topics, self.topics("shared."))
         # The first one continues.
         self.send(here, range(10, 20))
         self.wait_for_rows(port, 20)

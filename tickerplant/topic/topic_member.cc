@@ -30,6 +30,14 @@ constexpr size_t kRecordBytes = 1024;  // A record takes as long as this many by
 constexpr int64_t kFullPauseNs = 200'000'000;  // While the disk is full.
 constexpr size_t kBlockMessageBytesMax = kReplicaBlockBytesMax + (size_t{1} << 20);
 
+// kFailedPrecondition if the mark beside the log is that of another topic.
+absl::Status CheckTopicOfMark(const std::string& path, const std::optional<TopicMark>& mark,
+                              std::string_view identity) {
+  if (!mark || mark->topic == identity) return absl::OkStatus();
+  return FailedPrecondition("{}: the log is that of the topic {}, and not of {}", path, mark->topic,
+                            identity);
+}
+
 uint64_t RandomInstance() {
   std::random_device device;
   return (uint64_t{device()} << 31) ^ device();  // A long that is not negative.
@@ -46,13 +54,18 @@ absl::StatusOr<std::unique_ptr<TopicMember>> TopicMember::Start(
       new TopicMember(loop, std::move(options), std::move(on_elected), std::move(on_end)));
   member->mark_path_ = fmt::format("{}/{}.topic", log.directory, log.log_name);
   TS_ASSIGN_OR_RETURN(member->log_, StandbyLog::Open(std::move(log)));
+  TS_ASSIGN_OR_RETURN(const std::optional<TopicMark> mark, ReadTopicMark(member->mark_path_));
   TopicMember* const raw = member.get();
   TS_ASSIGN_OR_RETURN(
       member->topic_,
       make_topic({.opened = [raw](const std::string& identity) { raw->OnTopicOpened(identity); },
                   .readable = [raw] { raw->OnReadable(); },
                   .appended = [raw](absl::StatusOr<int64_t> at) { raw->OnAppended(at); },
-                  .failed = [raw](const absl::Status& why) { raw->End(why); }}));
+                  .failed = [raw](const absl::Status& why) { raw->End(why); },
+                  .may_create =
+                      [path = member->mark_path_, mark](const std::string& identity) {
+                        return CheckTopicOfMark(path, mark, identity);
+                      }}));
   member->timer_.Every(kMemberTick, [raw] { raw->Tick(); });
   member->mark_timer_.Every(kMarkPause, [raw] { raw->WriteMark(); });
   return member;
@@ -92,10 +105,7 @@ absl::Status TopicMember::BeginReading() {
   // After a power cut the day before an empty day may lack its end: this drops the empty one.
   if (log_->may_lack_rows()) TS_RETURN_IF_ERROR(log_->RequestAs(options_.name, 0).status());
   const ReplicaPlace own = log_->place();
-  if (mark && mark->topic != topic_identity_) {
-    return FailedPrecondition("{}: the log is that of the topic {}, and not of {}", mark_path_,
-                              mark->topic, topic_identity_);
-  }
+  TS_RETURN_IF_ERROR(CheckTopicOfMark(mark_path_, mark, topic_identity_));
   if (!mark || !log_->has_log()) return ReadAll();
   const TopicState::Mark& now = mark->now;
   if (own >= now.place) {
