@@ -93,7 +93,7 @@ class ConnectionTest : public testing::Test {
     client_ = std::make_unique<Client>(loop_, address(), options, &caller_);
     Until([&] { return client_->connection() != nullptr && !echo_.opened.empty(); });
   }
-  void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_.RunUntil(done, 20s)); }
+  void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_.RunUntil(done, 60s)); }
 
   // Returns a blocking socket, for bytes that no client of ours would send.
   int RawSocket() {
@@ -579,9 +579,8 @@ TEST_F(ConnectionTest, UnfinishedMessagesHaveOneBound) {
 // Goal: a client of another protocol gets a line that its user reads, and then the end.
 TEST_F(ConnectionTest, TellsClientsOfOtherProtocols) {
   ServerOptions options;
-  options.handshake_timeout = 50ms;
   options.http = false;
-  Listen(options);
+  options.handshake_timeout = 1min;
   const std::string postgres_start("\0\0\0\x13\0\3\0\0user\0bob\0\0\0", 19);
   const std::string postgres_tls("\0\0\0\x08\x04\xd2\x16\x2f", 8);
   for (const auto& [sent, line] : std::initializer_list<std::pair<std::string, std::string>>{
@@ -593,6 +592,10 @@ TEST_F(ConnectionTest, TellsClientsOfOtherProtocols) {
            {"select 1;\n", "found a line of text"},
            {std::string("\x16\x03\x01\x02\0\1\0", 7), "this port does not use TLS"},
            {"GET / HTTP/1.1\r\n\r\n", "this port does not answer HTTP: set http = true"}}) {
+    // What a client sends may be read later than this, on a busy machine.
+    if (sent.empty()) options.handshake_timeout = 50ms;
+    Listen(options);
+    options.handshake_timeout = 1min;
     const OwnedFd socket(RawSocket());
     SendRaw(socket.get(), sent);
     std::string received;
@@ -828,7 +831,7 @@ TEST_F(ConnectionTest, RefusesCredentialsWithoutAByte) {
   SendRaw(socket, Handshake(3));
   char byte = 0;
   ssize_t got = -1;
-  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 60s);
   EXPECT_EQ(got, 0);
   ::close(socket);
   ClientOptions wrong;
@@ -876,7 +879,7 @@ TEST_F(ConnectionTest, AVerdictMayComeAfterTheClientOrTheServer) {
   SendRaw(socket, Handshake(3));
   char byte = 0;
   ssize_t got = -1;
-  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 60s);
   EXPECT_EQ(got, 0) << "a verdict has a time";
   ASSERT_EQ(waiting->verdicts.size(), 1u);
   waiting->verdicts[0](std::make_shared<RightsForTest>());
@@ -919,7 +922,7 @@ TEST_F(ConnectionTest, AnswersTheSmallerCapability) {
     SendRaw(socket, hello);
     char byte = 77;
     ssize_t got = -1;
-    loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 1; }, 5s);
+    loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 1; }, 60s);
     EXPECT_EQ(byte, expected);
     ::close(socket);
   }
@@ -937,7 +940,7 @@ TEST_F(ConnectionTest, DropsAPendingLoginThatSendsNothing) {
         while ((got = ::recv(socket, line.data(), line.size(), MSG_DONTWAIT)) > 0) continue;
         return got == 0;
       },
-      5s);
+      60s);
   EXPECT_EQ(got, 0);
   ::close(socket);
 }
@@ -958,7 +961,7 @@ TEST_F(ConnectionTest, DropsALoginThatArrivesByteByByte) {
         if (sent < 100) sent += ::send(socket, "a", 1, MSG_NOSIGNAL) == 1 ? 1 : 0;
         return false;
       },
-      5s);
+      60s);
   EXPECT_EQ(::recv(socket, &byte, 1, MSG_DONTWAIT), 0);
   EXPECT_TRUE(echo_.opened.empty());
   ::close(socket);
@@ -1005,7 +1008,7 @@ TEST_F(ConnectionTest, DropsALoginThatNeverEnds) {
   char byte = 0;
   ssize_t got = 1;
   loop_.RunUntil(
-      [&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) <= 0 && errno != EAGAIN; }, 5s);
+      [&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) <= 0 && errno != EAGAIN; }, 60s);
   EXPECT_LE(got, 0);
   EXPECT_TRUE(echo_.opened.empty());
   ::close(socket);
@@ -1181,11 +1184,11 @@ TEST(Timer, CallsAtMultiplesAndStopsWhenCancelled) {
   timer.Every(1ms, [&] {
     if (++calls == 3) timer.Cancel();
   });
-  EXPECT_TRUE(loop.RunUntil([&] { return calls == 3; }, 5s));
+  EXPECT_TRUE(loop.RunUntil([&] { return calls == 3; }, 60s));
   loop.RunUntil([] { return false; }, 10ms);
   EXPECT_EQ(calls, 3);
   timer.Once(1ms, [&] { ++calls; });
-  EXPECT_TRUE(loop.RunUntil([&] { return calls == 4; }, 5s));
+  EXPECT_TRUE(loop.RunUntil([&] { return calls == 4; }, 60s));
 }
 
 }  // namespace
