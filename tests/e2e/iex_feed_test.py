@@ -30,7 +30,7 @@ class IexFeedTest(stack.StackTest):
         expected = iex_messages.rows(path)
         gaps = expected.pop("gap", [])
         market_rows.compare(self, running, TABLES, expected, "IEXG")
-        stack.wait_until(lambda: running.count("gap") >= len(gaps), 30, "the gaps")
+        stack.wait_until(lambda: running.count("gap") >= len(gaps), 60, "the gaps")
         found = running.ask("rdb", f"select {','.join(GAP)} from gap")
         self.assertEqual([[gap[column] for gap in gaps] for column in GAP], [list(found[column]) for column in GAP])
         self.assertEqual(1 if cut_off else 0, running.stop(), running.log_text())

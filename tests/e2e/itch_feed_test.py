@@ -49,7 +49,7 @@ add = { desk = "equities" }
         running = self.start(path, changes)
         market_rows.wait_until_sent(running)
         expected = itch_messages.rows(enumerate(itch_messages.unframed(path.read_bytes()), 1), DATE)["instrument"]
-        stack.wait_until(lambda: running.count("stocks") == len(expected), 30, "the stocks")
+        stack.wait_until(lambda: running.count("stocks") == len(expected), 60, "the stocks")
         columns = ("time sym id kind market round_lot prior_close luld_tier leverage test flags "
                    "seq recv exchange channel desk").split()
         self.assertEqual(columns, running.ask("rdb", "cols stocks"))
@@ -102,7 +102,7 @@ add = { desk = "equities" }
             for row in rows:
                 row.update(where[row["seq"]])
         market_rows.compare(self, running, TABLES, expected, "XNAS")
-        stack.wait_until(lambda: running.count("gap") >= len(gaps), 30, "the gaps")
+        stack.wait_until(lambda: running.count("gap") >= len(gaps), 60, "the gaps")
         found = running.ask("rdb", "select first_seq,last_seq from gap")
         self.assertEqual(gaps, list(zip(found["first_seq"], found["last_seq"])))
 

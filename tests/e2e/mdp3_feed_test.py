@@ -24,7 +24,7 @@ class Mdp3FeedTest(stack.StackTest):
         packets, gaps = mdp3_messages.merged(list(captures.datagrams(path)), channels)
         expected = mdp3_messages.rows(packets)
         market_rows.compare(self, running, TABLES, expected, "XCME")
-        stack.wait_until(lambda: running.count("gap") >= len(gaps), 30, "the gaps")
+        stack.wait_until(lambda: running.count("gap") >= len(gaps), 60, "the gaps")
         rows = running.ask("rdb", "select channel,first_seq,last_seq from gap")
         self.assertEqual(gaps, list(zip(rows["channel"], rows["first_seq"], rows["last_seq"])))
         return gaps

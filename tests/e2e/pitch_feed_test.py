@@ -28,7 +28,7 @@ class PitchFeedTest(stack.StackTest):
         zone = "America/Chicago" if market == "futures" else "America/New_York"
         found, gaps = pitch_messages.merged(datagrams)
         market_rows.compare(self, running, TABLES, pitch_messages.rows(found, DATE, zone, market), venue, by="channel")
-        stack.wait_until(lambda: running.count("gap") >= len(gaps), 30, "the gaps")
+        stack.wait_until(lambda: running.count("gap") >= len(gaps), 60, "the gaps")
         rows = running.ask("rdb", "select channel,first_seq,last_seq from gap")
         self.assertEqual(gaps, list(zip(rows["channel"], rows["first_seq"], rows["last_seq"])))
         return gaps
@@ -127,7 +127,7 @@ class PitchFeedTest(stack.StackTest):
         running = self.start(future)
         stats = market_rows.wait_until_sent(running)
         self.assertEqual(1, stats["messages"]["bad_0x22"])
-        self.assertIn("of type 0x22 and 25 bytes: its type has another length in this market", running.log_text())
+        running.wait_for_log("of type 0x22 and 25 bytes: its type has another length in this market")
 
 
 if __name__ == "__main__":

@@ -58,27 +58,32 @@ class ReplayTest(stack.StackTest):
                 expected = [payload for _, _, payload in captures.datagrams(path)]
                 receiver = self.receiver(LINE_A)
                 counts = self.replay(path, "--to", LINE_A, "--speed", 0)
-                self.assertEqual(expected, [payload for _, payload in receiver.datagrams()])
+                self.assertEqual(expected, [payload for _, payload in receiver.datagrams(len(expected))])
                 self.assertEqual((len(expected), 0), (counts["sent"], counts["cut_off"]))
                 self.assertEqual(sum(map(len, expected)), sum(line["bytes"] for line in counts["lines"]))
                 receiver.close()
 
     def test_the_pace_is_that_of_the_recording(self):
-        """Times of receipt follow the recorded ones, which also go back once; a slow machine may delay them."""
+        """Times of receipt follow the recorded ones, which also go back once. A busy machine may delay them, but not in each of
+        many tries."""
         times = [0, 10, 10, 250, 240, 600]
         path = capture(self.folder / "paced.pcap", [(10**18 + ms * 10**6, datagram(1, bytes([ms % 251]))) for ms in times])
         for speed in (1, 3):
-            receiver = self.receiver(LINE_A)
-            counts = self.replay(path, "--to", LINE_A, "--speed", speed)
-            found = receiver.datagrams()
-            receiver.close()
-            self.assertEqual([bytes([ms % 251]) for ms in times], [payload for _, payload in found])
-            for (when, _), ms in zip(found, times):
-                after_ms = (when - found[0][0]) / 1e6
-                self.assertGreater(after_ms, ms / speed - 2, (speed, ms))
-            self.assertLess((found[-1][0] - found[0][0]) / 1e6, 600 / speed + 400)
+            for _ in range(10):
+                receiver = self.receiver(LINE_A)
+                counts = self.replay(path, "--to", LINE_A, "--speed", speed)
+                found = receiver.datagrams(len(times))
+                receiver.close()
+                self.assertEqual([bytes([ms % 251]) for ms in times], [payload for _, payload in found])
+                begun = found[0][0]
+                early = [ms for (when, _), ms in zip(found, times) if (when - begun) / 1e6 <= ms / speed - 2]
+                took_ms = [(found[-1][0] - begun) / 1e6, counts["took_ns"] / 1e6]
+                if not early and max(took_ms) < 600 / speed + 400:
+                    break
+            self.assertEqual([], early, speed)
+            self.assertLess(max(took_ms), 600 / speed + 400)
+            self.assertGreater(took_ms[1], 600 / speed - 50)
             self.assertEqual(600 * 10**6, counts["recorded_ns"])
-            self.assertLess(abs(counts["took_ns"] - 600 * 10**6 / speed), 400 * 10**6)
 
     def test_destinations_of_the_capture_go_to_lines(self):
         packets = [(10**18 + number, datagram(group, bytes([group, number]))) for number, group in enumerate([2, 1, 3, 2, 1])]
@@ -97,7 +102,7 @@ class ReplayTest(stack.StackTest):
                 counts = self.replay(path, *arguments)
                 for receiver, groups in zip(receivers, (in_a, in_b)):
                     expected = [bytes([group, number]) for number, group in enumerate([2, 1, 3, 2, 1]) if group in groups]
-                    self.assertEqual(expected, [payload for _, payload in receiver.datagrams()])
+                    self.assertEqual(expected, [payload for _, payload in receiver.datagrams(len(expected))])
                     receiver.close()
                 self.assertEqual((sent, 6, 1), (counts["sent"], counts["packets"], counts["other"]))
                 self.assertEqual(["239.0.0.2:1000", "239.0.0.1:1000", "239.0.0.3:1000"], [line["from"] for line in counts["lines"]])
@@ -106,7 +111,7 @@ class ReplayTest(stack.StackTest):
         path = capture(self.folder / "one.pcap", [(10**18, datagram(1, b"x"))])
         receiver = self.receiver(LINE_A)
         self.assertEqual(1, self.replay(path, "--to", LINE_A, "--no-loopback")["sent"])
-        self.assertEqual([], receiver.datagrams())
+        self.assertEqual([], receiver.datagrams(0))
 
     def test_what_is_no_capture_of_udp_is_refused_by_name(self):
         text = self.folder / "text"
@@ -140,7 +145,7 @@ class ReplayTest(stack.StackTest):
         self.assertEqual(1, ran.returncode)
         self.assertIn(f"{path}: packet 3: truncated", ran.stderr)
         self.assertIn("2 of 2 packets sent", ran.stdout)
-        self.assertEqual([b"\0", b"\1"], [payload for _, payload in receiver.datagrams()])
+        self.assertEqual([b"\0", b"\1"], [payload for _, payload in receiver.datagrams(2)])
 
 
 if __name__ == "__main__":

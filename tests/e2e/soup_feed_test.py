@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import sys
@@ -66,6 +67,11 @@ class SoupFeedTest(stack.StackTest):
                 row |= {"recv": received[row["seq"]], "channel": SESSION}
                 self.assertTrue(self.started <= row["recv"] <= time.time_ns() - live_lines.EPOCH, (table, row))
         market_rows.compare(self, running, TABLES, expected, venue)
+        self.check_gaps(running, gaps)
+
+    def check_gaps(self, running, gaps):
+        """A table's rows are published after those of another one, so the rows of messages may come before the gap."""
+        stack.wait_until(lambda: running.count("gap") >= len(gaps), what="the gaps")
         self.assertEqual(list(gaps), self.gaps(running))
 
     def check_each_once(self, running, gaps=()):
@@ -74,9 +80,9 @@ class SoupFeedTest(stack.StackTest):
         for table, rows in itch_messages.rows(self.numbered(gaps), DATE).items():
             made[table] += [row["seq"] for row in rows]
         for table, seqs in made.items():
-            stack.wait_until(lambda table=table, seqs=seqs: running.count(table) >= len(seqs), 60, f"the rows of {table}")
+            stack.wait_until(lambda table=table, seqs=seqs: running.count(table) >= len(seqs), 120, f"the rows of {table}")
             self.assertEqual(seqs, sorted(running.ask("rdb", f"exec seq from {table}")), table)
-        self.assertEqual(list(gaps), self.gaps(running))
+        self.check_gaps(running, gaps)
 
     def wait_for_logins(self, count, seconds=60):
         return stack.wait_until(lambda: len(self.server.logins) >= count and self.server.logins, seconds, f"{count} logins")
@@ -87,7 +93,7 @@ class SoupFeedTest(stack.StackTest):
         self.compare(running)
         self.assertEqual([("me", "secret", "", 1)], [(each.user, each.password, each.session, each.seq) for each in server.logins])
         server.end()
-        stack.wait_until(lambda: "session ended" in running.log_text(), what="the end of the session")
+        running.wait_for_log("session ended")
         stats = self.stats(running)
         self.assertEqual("publishing", stats["state"])
         self.assertGreaterEqual(stats["line_packets"][server.address], 20_003)
@@ -98,10 +104,10 @@ class SoupFeedTest(stack.StackTest):
         more = list(itch_messages.random_day(300, seed=2))
         server.begin("NEXTDAY", more)
         orders = len(itch_messages.rows(enumerate(more, 1), DATE)["order"])
-        stack.wait_until(lambda: running.ask("rdb", "exec sum channel=`NEXTDAY from order") == orders, 30, "the next session")
-        stack.wait_until(lambda: server.logins[-1].packets["R"] >= 2, 30, "heartbeats")
+        stack.wait_until(lambda: running.ask("rdb", "exec sum channel=`NEXTDAY from order") == orders, what="the next session")
+        stack.wait_until(lambda: server.logins[-1].packets["R"] >= 2, what="heartbeats")
         self.assertEqual(0, running.stop(), running.log_text())
-        stack.wait_until(lambda: server.logins[-1].packets["O"] == 1, 10, "the logout")
+        stack.wait_until(lambda: server.logins[-1].packets["O"] == 1, what="the logout")
 
     def test_a_connection_that_is_cut_at_random_places(self):
         server = self.serve(6_000, seed=3)
@@ -118,11 +124,9 @@ class SoupFeedTest(stack.StackTest):
         self.assertEqual({server.address: 0}, self.stats(running)["line_bad"])
 
     def test_a_server_that_comes_late(self):
-        server = self.serve(500)
-        port = server.port
-        server.stop()
-        running = self.start()
-        stack.wait_until(lambda: "no server line=soup:" in running.log_text(), what="a warning")
+        port = stack.reserve_port(self)
+        running = self.start(lines=[f"soup:127.0.0.1:{port}"])
+        running.wait_for_log("no server line=soup:")
         self.serve(500, port=port)
         self.compare(running)
 
@@ -136,7 +140,7 @@ class SoupFeedTest(stack.StackTest):
         self.compare(running)
         stats = self.stats(running)
         self.assertEqual({server.address: len(wrong)}, stats["line_bad"])
-        self.assertRegex(running.log_text(), r"does not fit line=soup:127\.0\.0\.1:\d+ bad=1 last=\"packet 103, before byte \d+: no type")
+        running.wait_for_log(re.compile(r"does not fit line=soup:127\.0\.0\.1:\d+ bad=1 last=\"packet 103, before byte \d+: no type"))
         self.assertEqual([1 + 100 * at for at in range(len(wrong) + 1)], [login.seq for login in server.logins])
 
     def test_a_slow_server(self):
@@ -149,10 +153,9 @@ class SoupFeedTest(stack.StackTest):
         server = self.serve(300, seed=7)
         server.behaviours = [Behaviour(silent_after=100)]
         running = self.start()
-        begun = time.monotonic()
         self.compare(running)
-        self.assertGreater(time.monotonic() - begun, 12)
-        self.assertIn('error="the server is silent"', running.log_text())
+        self.assertGreater(server.logins[1].at - server.logins[0].at, 12)
+        running.wait_for_log('error="the server is silent"')
         self.assertGreater(server.logins[0].packets["R"], 10)
 
     def test_rejected_logins(self):
@@ -160,7 +163,7 @@ class SoupFeedTest(stack.StackTest):
         server.behaviours = [Behaviour(reject="S"), Behaviour(reject="S")]
         running = self.start()
         self.compare(running)
-        self.assertIn('reason=no such session session=current seq=1', running.log_text())
+        running.wait_for_log("reason=no such session session=current seq=1")
         server.password = "other"
         server.behaviours = [Behaviour(cut_after=0)]
         running = self.start(name="refused")
@@ -206,8 +209,9 @@ class SoupFeedTest(stack.StackTest):
         os.kill(hung, signal.SIGSTOP)
         try:
             server.publish(len(self.messages))
+            stack.wait_until(lambda: self.stats(running)["line_packets"][server.address] >= 2_000, what="packets")
             beats = server.logins[0].packets["R"]
-            stack.wait_until(lambda: server.logins[0].packets["R"] >= beats + 3, 30, "heartbeats")
+            stack.wait_until(lambda: server.logins[0].packets["R"] >= beats + 3, what="heartbeats")
             self.assertIn(self.stats(running)["line_packets"][server.address], range(2_000, 50_000))
         finally:
             os.kill(hung, signal.SIGCONT)
@@ -235,10 +239,13 @@ class SoupFeedTest(stack.StackTest):
 
     def test_two_servers_are_two_lines(self):
         """What one does not have comes from the other."""
-        first = self.serve(3_000, seed=12)
+        first = self.serve(3_000, seed=12, available=500)
         first.behaviours = [Behaviour(cut_after=10_000), Behaviour(cut_after=9_999)]
         other = SoupServer(self, SESSION, self.messages, first=1_500)
         running = self.start(lines=[first.address, other.address], gap_wait_ms=30_000)
+        # Later, the feed would ask the other one only for what it lacks then.
+        stack.wait_until(lambda: other.logins, what="a login at the other server")
+        first.publish(3_000)
         self.compare(running)
         lines = stack.wait_until(lambda: sum((stats := self.stats(running))["line_repeated"].values()) >= 1_501 and stats,
                                  what="what both have")

@@ -91,7 +91,7 @@ class TaqFeedTest(stack.StackTest):
         stats = market_rows.wait_until_sent(running)
         self.assertEqual(sum("." in line.split("|")[4] for line in text.splitlines()[1:-1]), sum(
             count for name, count in stats["messages"].items() if name.startswith("bad_")))
-        self.assertIn("its volume is not whole", running.log_text())
+        running.wait_for_log("its volume is not whole")
         self.compare(running, "".join(line for line in text.splitlines(keepends=True)
                                       if line.startswith(("Time", "END")) or "." not in line.split("|")[4]), "trade")
 

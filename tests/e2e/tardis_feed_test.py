@@ -87,7 +87,7 @@ class TardisFeedTest(stack.StackTest):
         self.assertEqual("failed", stats["state"])
         self.assertIn("the file is cut off within line 53: it has no end", stats["error"].decode())
         self.assertEqual(1, stats["messages"]["bad_T"])
-        self.assertIn(f"{path}: line 52: its side is not buy, sell or unknown: {bad.strip()}", running.log_text())
+        running.wait_for_log(f"{path}: line 52: its side is not buy, sell or unknown: {bad.strip()}")
         self.compare(running, text)
 
     def test_the_command_alone_says_what_it_needs(self):

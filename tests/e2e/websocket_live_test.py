@@ -164,9 +164,12 @@ class WebsocketLiveTest(stack.StackTest):
                 self.assertEqual(FEED["subscribe"].strip().split("\n"), subscribed[:2])
                 self.assertEqual("/v2?x=1", subscribed[2])
                 self.assertRegex(subscribed[3], r"tickstack/\d")
+                line = server.address("/v2")
+                # The last messages give no rows, so they may come after all rows.
+                stack.wait_until(lambda running=running, line=line, count=len(texts): self.stats(running)["line_packets"][line] >= count,
+                                 what="the last message")
                 stats = self.stats(running)
                 self.assertEqual("publishing", stats["state"])
-                line = server.address("/v2")
                 self.assertEqual({line: len(texts)}, stats["line_packets"])
                 self.assertEqual({line: sum(len(text.encode()) for text in texts)}, stats["line_bytes"])
                 self.assertEqual({line: 0}, stats["line_bad"])
@@ -278,7 +281,7 @@ class WebsocketLiveTest(stack.StackTest):
                 server = self.serve(lambda peer: peer.serve_pings(), context=context)
                 running = self.start("kraken", server.address(), f'ca = "{certificates.path(ca + ".pem")}"\n', name=name)
                 self.counted(running, "failed_connections", 2)
-                self.assertIn(said, running.log_text())
+                running.wait_for_log(said)
                 self.assertEqual(0, server.connects)
                 self.assertEqual(0, running.stop())
 
@@ -367,12 +370,10 @@ class WebsocketLiveTest(stack.StackTest):
 
     def test_a_server_that_is_late(self):
         texts, sent = self.texts(BOOKS)[:200], Sent("kraken")
-        probe = web_socket_server.socket.create_server(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+        port = stack.reserve_port(self)
         running = self.start("kraken", f"ws://127.0.0.1:{port}/")
         self.counted(running, "failed_connections", 2)
-        self.assertIn("connect: Connection refused", running.log_text())
+        running.wait_for_log("connect: Connection refused")
         self.serve(self.replay(texts, sent), port=port)
         self.wait_for_all(sent, len(texts) + 1)
         self.assertNotIn("gap", self.compare(running, sent))
@@ -383,7 +384,7 @@ class WebsocketLiveTest(stack.StackTest):
         server.refusal = (503, "busy")
         running = self.start("kraken", server.address())
         self.counted(running, "failed_connections", 2)
-        self.assertIn("upgrade: expected 101 Switching Protocols, found 503 X", running.log_text())
+        running.wait_for_log("upgrade: expected 101 Switching Protocols, found 503 X")
         server.refusal = None
         self.wait_for_all(sent, len(texts) + 1)
         self.assertNotIn("gap", self.compare(running, sent))
@@ -398,7 +399,8 @@ class WebsocketLiveTest(stack.StackTest):
                 web_socket_server.slowly(peer, peer.frames(text))
                 sent.add("message", text)
             peer.serve_pings()
-        running = self.start("kraken", self.serve(script).address(), "silence_s = 1\n")
+        # All messages take longer than this, each one much less.
+        running = self.start("kraken", self.serve(script).address(), "silence_s = 4\n")
         self.wait_for_all(sent, len(texts) + 1)
         self.assertNotIn("gap", self.compare(running, sent))
 
@@ -414,12 +416,12 @@ class WebsocketLiveTest(stack.StackTest):
             self.replay(texts, sent)(peer)
         silent = threading.Event()
         server = self.serve(script)
-        running = self.start("kraken", server.address(), "silence_s = 1\n")
+        running = self.start("kraken", server.address(), "silence_s = 3\n")
         self.wait_for_all(sent, len(texts) + 2)
-        self.assertIn("nothing was received for 1000 ms", running.log_text())
+        running.wait_for_log("nothing was received for 3000 ms")
         self.assertEqual(1, len(self.compare(running, sent)["gap"]))
         # One that answers pings is not silent.
-        time.sleep(2.5)
+        time.sleep(6)
         self.assertEqual(2, server.connects)
         silent.set()
 
@@ -452,9 +454,8 @@ class WebsocketLiveTest(stack.StackTest):
         expected = self.compare(running, sent)
         self.assertEqual(len(wrong) + 1, len(expected["gap"]))
         self.assertEqual(1, self.stats(running)["messages"]["bad_json"])
-        log = running.log_text()
         for text in said + ["a message does not fit, and books may be wrong"]:
-            self.assertIn(text, log)
+            running.wait_for_log(text)
 
     def test_a_feed_that_is_killed_again_and_again(self):
         """The rows of the messages that it had received are there once; the next connection is a gap from the last one on."""
@@ -537,7 +538,7 @@ class WebsocketLiveTest(stack.StackTest):
         hung = running.pid("tickerplant")
         os.kill(hung, signal.SIGSTOP)
         try:
-            stack.wait_until(lambda: "messages give no rows" in running.log_text(), 30, "too many rows")
+            running.wait_for_log("messages give no rows")
             connects = server.connects
             time.sleep(0.5)
             self.assertEqual(connects, server.connects)

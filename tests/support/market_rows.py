@@ -26,7 +26,7 @@ def compare(test, running, tables, expected, venue, by=None):
     test.assertLessEqual(set(expected), set(tables))
     # The feed is done when the last row is logged; the rdb has it after the next publication.
     for table in tables:
-        stack.wait_until(lambda table=table: running.count(table) >= len(expected.get(table, [])), 30, f"the rows of {table}")
+        stack.wait_until(lambda table=table: running.count(table) >= len(expected.get(table, [])), 120, f"the rows of {table}")
     with running.connect("rdb") as rdb:
         for table in tables:
             wanted = expected.get(table, [])

@@ -12,7 +12,7 @@ import subprocess
 import unittest
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
-SCM_TIMESTAMPNS = 35
+SO_RCVBUFFORCE, SCM_TIMESTAMPNS = 33, 35
 INTERFACE = "exchange0"  # Its packets come back to this machine, and go to nobody else.
 _libc = ctypes.CDLL(None, use_errno=True)
 _entered = False
@@ -67,24 +67,35 @@ def groups_of(interface=INTERFACE):
     return groups
 
 
+def waiting_bytes(port):
+    """What the UDP sockets of a port have received, and their processes have not read."""
+    with open("/proc/net/udp", encoding="ascii") as file:
+        lines = [line.split() for line in file.read().splitlines()[1:]]
+    return sum(int(words[4].partition(":")[2], 16) for words in lines if int(words[1].partition(":")[2], 16) == port)
+
+
 class Receiver:
     """A socket that has joined a group, and keeps what arrives."""
 
     def __init__(self, line):
         host, port = line.split(":")
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        try:
+            self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+        except PermissionError:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.socket.setsockopt(socket.SOL_SOCKET, SCM_TIMESTAMPNS, 1)
         self.socket.bind((host, int(port)))
         index = socket.if_nametoindex(INTERFACE)
         member = struct.pack("=4s4si", socket.inet_aton(host), bytes(4), index)
         self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
 
-    def datagrams(self, seconds=0.2):
-        """(time of receipt in ns since 1970, payload) of what has arrived, in order."""
-        self.socket.settimeout(seconds)
+    def datagrams(self, expected):
+        """(time of receipt in ns since 1970, payload) of what arrives, in order. Waits until `expected` datagrams are there,
+        and then a moment for others."""
         found = []
         while True:
+            self.socket.settimeout(30 if len(found) < expected else 0.2)
             try:
                 payload, ancillary, _, _ = self.socket.recvmsg(1 << 16, 64)
             except TimeoutError:

@@ -35,6 +35,7 @@ class Login:
     password: str
     session: str
     seq: int
+    at: float = dataclasses.field(default_factory=time.monotonic)
     packets: collections.Counter = dataclasses.field(default_factory=collections.Counter)  # That follow it, by type.
 
 

@@ -14,6 +14,7 @@ without it the program under test is used.
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -62,6 +63,23 @@ def is_alive(pid):
         return False
 
 
+def avoid_midnight(seconds=120):
+    """Waits until the day is new if it is about to end, by UTC: a stack without a date would end it in the middle of a test."""
+    left = 86400 - time.time() % 86400
+    if left < seconds:
+        time.sleep(left + 1)
+
+
+def reserve_port(test):
+    """Returns a port that refuses connections, and that no other process gets until the test ends. A server of the test may
+    listen there: a socket that is bound and does not listen leaves that to another one with SO_REUSEADDR."""
+    reserved = socket.socket()
+    test.addCleanup(reserved.close)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    return reserved.getsockname()[1]
+
+
 def rss_bytes(pid):
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -93,7 +111,16 @@ class Stack:
         return self
 
     def log_text(self):
-        return self.log_path.read_text(encoding="utf-8", errors="replace")[-20000:]
+        return self.log_path.read_text(encoding="utf-8", errors="replace")[-200_000:]
+
+    def wait_for_log(self, text, seconds=60.0):
+        """Waits until the log has the text, or a match of it if it is a compiled pattern. Lines of processes pass through
+        the supervisor, so they come after the state that they tell of."""
+        pattern = text if isinstance(text, re.Pattern) else re.compile(re.escape(text))
+        try:
+            return wait_until(lambda: pattern.search(self.log_path.read_text(encoding="utf-8", errors="replace")), seconds)
+        except AssertionError:
+            raise AssertionError(f"the log has no {pattern.pattern!r} after {seconds} s:\n{self.log_text()}") from None
 
     def processes(self):
         listed = json.loads(self.ready_file.read_text(encoding="utf-8"))["processes"]
@@ -160,6 +187,8 @@ class StackTest(unittest.TestCase):
     def start_stack(self, config, *flags, program=PROGRAM, name="stack"):
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
+        if "--date" not in flags:
+            avoid_midnight()
         stack = Stack(folder, config, flags, program)
         self.addCleanup(stack.destroy)
         return stack.wait_until_ready()
