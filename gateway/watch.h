@@ -29,7 +29,7 @@
 #include "base/name_map.h"
 #include "gateway/link.h"
 #include "gateway/replicas.h"
-#include "query/columns/remote_table.h"
+#include "query/remote/remote_table.h"
 #include "table/shard_id.h"
 #include "wire/event_loop.h"
 

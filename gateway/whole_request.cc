@@ -9,10 +9,10 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/limits.h"
-#include "query/columns/remote_table.h"
 #include "query/language/ast.h"
 #include "query/language/parser.h"
 #include "query/language/term.h"
+#include "query/remote/remote_table.h"
 
 namespace tickstack::gateway {
 namespace {

@@ -6,9 +6,9 @@
 #include "query/language/evaluator.h"
 #include "query/language/parser.h"
 #include "query/language/process_values.h"
-#include "query/language/row_order.h"
 #include "query/language/sql_text.h"
 #include "query/language/variables.h"
+#include "query/remote/row_order.h"
 #include "table/codec.h"
 
 namespace tickstack::query {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "mem/tier.h"
-#include "query/columns/remote_table.h"
 #include "query/columns/stored_table.h"
 #include "query/query.h"
+#include "query/remote/remote_table.h"
 #include "table/symbols.h"
 #include "table/table.h"
 #include "table/value.h"
@@ -75,7 +75,7 @@ class TestEnvironment : public Environment {
 };
 
 // An environment whose tables are the captured ones of another process: a query over them is sent
-// to that process as far as possible (language/remote_query.h), and the rest is evaluated here.
+// to that process as far as possible (remote/remote_query.h), and the rest is evaluated here.
 class GatewayTo final : public Environment {
  public:
   // `process` must outlive the environment, and every table of it.

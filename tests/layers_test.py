@@ -7,10 +7,11 @@ backup, above disk and tplog, is used by cli alone.
 The processes are the rows of cli/process_table.h.
 
 An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
-one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- grouping, language:
-`by` evaluates expressions, and a query is an expression, so these two are one layer. loadtest/report uses
-nothing else of loadtest/, feed/market nothing else of feed/, feed/live only feed/market, and feed/sources only these two. Only tests of such a part use the whole of its folder. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
-use tests/support/.
+one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- grouping, language, remote:
+`by` evaluates expressions, a query is an expression, and its source may be a table of other processes, so these three
+are one layer. loadtest/report uses nothing else of loadtest/, feed/market nothing else of feed/, feed/live only
+feed/market, and feed/sources only these two. Only tests of such a part use the whole of its folder. tests/, bench/ and
+fuzz/ may use everything. A *_test.cc may also use tests/support/.
 
 Also, a file that names its interpreter in its first line can be run as it is.
 """
@@ -47,7 +48,7 @@ MAY_INCLUDE = {
     "cli": set(LIBRARIES + PROCESSES + ["backup", "loadtest"]),
 }
 # Subfolders that are layers as well, lowest first; those of one entry may include one another.
-PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language"]], "feed": [["market"], ["live"], ["sources"]], "loadtest": [["report"]]}
+PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language", "remote"]], "feed": [["market"], ["live"], ["sources"]], "loadtest": [["report"]]}
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 

@@ -117,7 +117,7 @@ class Budget {
   // Returns Limits::sink, if the result of the evaluation is that of this query; else nullptr.
   AnswerSink* SinkFor(const void* query) const { return query == root_ ? limits_.sink : nullptr; }
 
-  // Marks of parts of the expression whose rows may come in any order (language/row_order.h). A
+  // Marks of parts of the expression whose rows may come in any order (remote/row_order.h). A
   // mark is valid for a few levels, so the same part in a call within this one has none.
   size_t order_marks() const { return order_marks_.size(); }
   void AddOrderMark(const void* part, const Value* sorted_by) {

@@ -15,10 +15,10 @@
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
 #include "query/language/namespaces.h"
-#include "query/language/remote_query.h"
-#include "query/language/row_order.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
+#include "query/remote/remote_query.h"
+#include "query/remote/row_order.h"
 
 namespace tickstack::query {
 namespace {

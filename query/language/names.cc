@@ -20,9 +20,9 @@
 #include "query/language/parser.h"
 #include "query/language/partitions.h"
 #include "query/language/process_values.h"
-#include "query/language/remote_query.h"
 #include "query/language/term.h"
 #include "query/language/variables.h"
+#include "query/remote/remote_query.h"
 
 namespace tickstack::query {
 namespace {

@@ -21,10 +21,10 @@
 #include "query/language/namespaces.h"
 #include "query/language/node_copy.h"
 #include "query/language/partitions.h"
-#include "query/language/remote_query.h"
-#include "query/language/row_order.h"
 #include "query/language/update.h"
 #include "query/language/variables.h"
+#include "query/remote/remote_query.h"
+#include "query/remote/row_order.h"
 
 namespace tickstack::query {
 namespace {

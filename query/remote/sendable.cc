@@ -1,4 +1,4 @@
-#include "query/language/sendable.h"
+#include "query/remote/sendable.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 #include <variant>
 
 #include "query/columns/errors.h"
-#include "query/columns/remote_table.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
-#include "query/language/row_order.h"
 #include "query/language/variables.h"
+#include "query/remote/remote_table.h"
+#include "query/remote/row_order.h"
 
 namespace tickstack::query {
 namespace {

@@ -1,4 +1,4 @@
-#include "query/language/chosen_days.h"
+#include "query/remote/chosen_days.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include "query/columns/table_view.h"
 #include "query/kernels/filter.h"
 #include "query/language/evaluator.h"
-#include "query/language/sendable.h"
+#include "query/remote/sendable.h"
 
 namespace tickstack::query {
 

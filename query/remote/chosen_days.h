@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "query/columns/remote_table.h"
 #include "query/language/ast.h"
 #include "query/language/term.h"
+#include "query/remote/remote_table.h"
 
 namespace tickstack::query {
 

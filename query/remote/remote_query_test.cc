@@ -20,9 +20,9 @@
 
 #include "base/time.h"
 #include "query/columns/errors.h"
-#include "query/columns/remote_table.h"
 #include "query/language/client_handle.h"
 #include "query/query.h"
+#include "query/remote/remote_table.h"
 #include "query/testing.h"
 
 namespace tickstack::query {

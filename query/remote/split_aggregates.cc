@@ -1,4 +1,4 @@
-#include "query/language/split_aggregates.h"
+#include "query/remote/split_aggregates.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "query/columns/remote_table.h"
 #include "query/language/node_copy.h"
-#include "query/language/sendable.h"
 #include "query/language/variables.h"
+#include "query/remote/remote_table.h"
+#include "query/remote/sendable.h"
 
 namespace tickstack::query {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Queries over tables of other processes (query/columns/remote_table.h).
+// Queries over tables of other processes (query/remote/remote_table.h).
 //
 //   conditions on `date` come first   ->  which days, and so which processes
 //   nothing names `date`              ->  the last days, as a process that has them sees them
@@ -26,10 +26,10 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "query/columns/remote_table.h"
 #include "query/language/ast.h"
-#include "query/language/row_order.h"
 #include "query/language/term.h"
+#include "query/remote/remote_table.h"
+#include "query/remote/row_order.h"
 
 namespace tickstack::query {
 

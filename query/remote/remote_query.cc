@@ -1,4 +1,4 @@
-#include "query/language/remote_query.h"
+#include "query/remote/remote_query.h"
 
 #include <algorithm>
 #include <array>
@@ -13,16 +13,16 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/table_view.h"
-#include "query/language/chosen_days.h"
 #include "query/language/client_handle.h"
 #include "query/language/evaluator.h"
 #include "query/language/node_copy.h"
-#include "query/language/part_rows.h"
 #include "query/language/select.h"
-#include "query/language/sendable.h"
-#include "query/language/split_aggregates.h"
 #include "query/language/tree_of_node.h"
 #include "query/language/variables.h"
+#include "query/remote/chosen_days.h"
+#include "query/remote/part_rows.h"
+#include "query/remote/sendable.h"
+#include "query/remote/split_aggregates.h"
 
 namespace tickstack::query {
 namespace {

@@ -1,4 +1,4 @@
-#include "query/language/part_rows.h"
+#include "query/remote/part_rows.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "query/language/row_order.h"
+#include "query/remote/row_order.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "query/language/split_aggregates.h"
+#include "query/remote/split_aggregates.h"
 
 namespace tickstack::query {
 namespace {
