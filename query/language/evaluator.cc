@@ -17,7 +17,7 @@
 #include "query/language/namespaces.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
-#include "query/remote/remote_query.h"
+#include "query/remote/remote_source.h"
 #include "query/remote/row_order.h"
 
 namespace tickstack::query {

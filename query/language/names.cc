@@ -22,7 +22,7 @@
 #include "query/language/process_values.h"
 #include "query/language/term.h"
 #include "query/language/variables.h"
-#include "query/remote/remote_query.h"
+#include "query/remote/remote_source.h"
 
 namespace tickstack::query {
 namespace {

@@ -24,6 +24,7 @@
 #include "query/language/update.h"
 #include "query/language/variables.h"
 #include "query/remote/remote_query.h"
+#include "query/remote/remote_source.h"
 #include "query/remote/row_order.h"
 
 namespace tickstack::query {

@@ -1,8 +1,7 @@
 #pragma once
 
 // A table whose rows other processes have: some have those of past days, the others those of the
-// last days. A query over it is evaluated there as far as possible
-// (query/remote/remote_query.h).
+// last days. A query over it is evaluated there as far as possible (remote_query.h).
 //
 // Its symbols may be spread over shards, each of which has a past and a last side of its own. On
 // the last day, each symbol is in the shard that ShardOf names. On any other day it is in one shard

@@ -1,12 +1,8 @@
 #include "query/remote/row_order.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <string_view>
 #include <variant>
-
-#include "query/remote/split_aggregates.h"
 
 namespace tickstack::query {
 namespace {

@@ -44,15 +44,6 @@ inline constexpr std::string_view kPartRows = "n";
 // aggregate over the results would leave out. `column` is one of of_part's columns.
 absl::StatusOr<bool> CanBeCombined(Context& context, const NamedNode& column, const Value& results);
 
-// True if an expression is an aggregate that does not depend on the order of the rows, or made of
-// such aggregates item by item. `columns` are the names that mean columns.
-bool IsOrderFree(const Node& node, std::span<const std::string> columns);
-
-// True if the items of an expression belong to their rows, whatever the order of the rows: it is an
-// atom, goes by item, or combines such expressions with aggregates that do not depend on the order
-// either, as in size>2*avg size or size=(max;size) fby venue.
-bool NeedsNoOrder(const Node& node, std::span<const std::string> columns);
-
 // Splits a query whose columns are aggregates, or functions of aggregates, of expressions that go
 // by item: count, sum, prd, min, max, first, last, all, any, avg, wavg and wsum. It also splits
 // `select distinct` of expressions that go by item. Returns nullopt for any other query, and if an
