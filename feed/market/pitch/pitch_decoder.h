@@ -7,6 +7,9 @@
 // A message's time is that of the last time message (0x20) of its unit, in seconds, and its offset.
 // Where that second is not known, such as after missing messages, the event's time is null.
 //
+// Messages about orders, trades and times are decoded here, the others in pitch_auctions.h,
+// pitch_instruments.h and pitch_statuses.h.
+//
 // The same type has other fields in other markets, and more of them in later versions. The length
 // tells which, so the table of messages goes by type, length, and market. A length that is not in
 // it does not fit: its fields would be guessed.
@@ -20,7 +23,7 @@
 
 #include "feed/market/event_reader.h"
 #include "feed/market/events.h"
-#include "feed/market/pitch/pitch_book.h"
+#include "feed/market/pitch/pitch_message.h"
 
 namespace tickstack::feed::market {
 
@@ -43,20 +46,7 @@ class PitchDecoder {
   void Reset();
 
  private:
-  struct Unit {
-    PitchBook book;
-    int64_t second_ns = kNullLong;  // The last time message, in ns since 2000.
-    int64_t seq = kNullLong;        // The last message's.
-  };
-  struct Message {
-    const std::byte* at;
-    size_t bytes;
-    EventHead head;
-    Unit& unit;
-    EventSink& sink;
-    MessageCounts& counts;
-  };
-  using DecodeFunction = std::string_view (PitchDecoder::*)(Message&);
+  using DecodeFunction = std::string_view (PitchDecoder::*)(PitchMessage&);
   // A row of the table of messages.
   struct MessageType {
     uint8_t type;
@@ -66,47 +56,41 @@ class PitchDecoder {
   };
   static const MessageType kTypes[];
 
-  std::string_view TimeMessage(Message& message);
-  std::string_view TimeReference(Message& message);
-  std::string_view UnitClear(Message& message);
-  std::string_view AddLong(Message& message);
-  std::string_view AddShort(Message& message);
-  std::string_view AddExpanded(Message& message);
-  std::string_view Executed(Message& message);
-  std::string_view ExecutedAtPrice(Message& message);
-  std::string_view ReduceLong(Message& message);
-  std::string_view ReduceShort(Message& message);
-  std::string_view ModifyLong(Message& message);
-  std::string_view ModifyShort(Message& message);
-  std::string_view DeleteOrder(Message& message);
-  std::string_view TradeLong(Message& message);
-  std::string_view TradeShort(Message& message);
-  std::string_view TradeExpanded(Message& message);
-  std::string_view BrokenTrade(Message& message);
-  std::string_view EndOfSession(Message& message);
-  std::string_view TradingStatus(Message& message);
-  std::string_view AuctionUpdate(Message& message);
-  std::string_view OptionsAuctionUpdate(Message& message);
-  std::string_view AuctionSummary(Message& message);
-  std::string_view Retail(Message& message);
-  std::string_view SymbolMapping(Message& message);
-  std::string_view FutureDefinition(Message& message);
-  std::string_view Settlement(Message& message);
-  std::string_view DaySummary(Message& message);
-  std::string_view PriceLimits(Message& message);
-  std::string_view WithoutRows(Message& message);
+  std::string_view TimeMessage(PitchMessage& message);
+  std::string_view TimeReference(PitchMessage& message);
+  std::string_view UnitClear(PitchMessage& message);
+  std::string_view AddLong(PitchMessage& message);
+  std::string_view AddShort(PitchMessage& message);
+  std::string_view AddExpanded(PitchMessage& message);
+  std::string_view Executed(PitchMessage& message);
+  std::string_view ExecutedAtPrice(PitchMessage& message);
+  std::string_view ReduceLong(PitchMessage& message);
+  std::string_view ReduceShort(PitchMessage& message);
+  std::string_view ModifyLong(PitchMessage& message);
+  std::string_view ModifyShort(PitchMessage& message);
+  std::string_view DeleteOrder(PitchMessage& message);
+  std::string_view TradeLong(PitchMessage& message);
+  std::string_view TradeShort(PitchMessage& message);
+  std::string_view TradeExpanded(PitchMessage& message);
+  std::string_view BrokenTrade(PitchMessage& message);
+  std::string_view WithoutRows(PitchMessage& message);
+  // A message whose events depend on it alone.
+  template <std::string_view (*kDecode)(PitchMessage&)>
+  std::string_view Plain(PitchMessage& message) {
+    return kDecode(message);
+  }
 
   std::string_view Find(std::span<const std::byte> bytes, const MessageType*& found) const;
-  Unit& UnitOf(uint8_t unit, const EventHead& head);
-  std::string_view Add(Message& message, Order& event, int64_t price, size_t flags_offset);
-  std::string_view PutTrade(Message& message, Trade& trade, size_t cond_offset);
+  PitchUnit& UnitOf(uint8_t unit, const EventHead& head);
+  std::string_view Add(PitchMessage& message, Order& event, int64_t price, size_t flags_offset);
+  std::string_view PutTrade(PitchMessage& message, Trade& trade, size_t cond_offset);
   int64_t ShortPrice(const std::byte* at) const;
 
   const int64_t midnight_ns_;
   const PitchMarket market_;
   // By number; those of messages without sequence numbers are apart, since they are not in order
   // with the others.
-  std::array<std::unique_ptr<Unit>, 256> units_, unsequenced_;
+  std::array<std::unique_ptr<PitchUnit>, 256> units_, unsequenced_;
   size_t open_orders_ = 0;  // In all units.
 };
 
