@@ -16,16 +16,19 @@
 //
 // Prices are integers with an exponent that the template determines: -7 up to template 44, -9 after
 // that.
+//
+// What a message says is decoded in mdp3_books.h, mdp3_trades.h, mdp3_statistics.h and
+// mdp3_instruments.h.
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
-#include "absl/container/flat_hash_map.h"
 #include "feed/market/event_reader.h"
 #include "feed/market/events.h"
+#include "feed/market/mdp3/mdp3_message.h"
+#include "feed/market/mdp3/mdp3_symbols.h"
 
 namespace tickstack::feed::market {
 
@@ -33,7 +36,6 @@ namespace tickstack::feed::market {
 class Mdp3Decoder {
  public:
   static constexpr size_t kPacketHeadBytes = 12;
-  static constexpr size_t kInstrumentsMax = size_t{1} << 22;
 
   // Returns why the sizes of the messages in a packet do not fit, or an empty text.
   static std::string_view CheckSizes(std::span<const std::byte> packet);
@@ -47,26 +49,10 @@ class Mdp3Decoder {
   uint16_t bad_template() const { return bad_template_; }
 
   // Forgets the instruments.
-  void Reset() { symbols_.clear(); }
+  void Reset() { symbols_.Clear(); }
 
  private:
-  // Entries of a group.
-  struct Group {
-    const std::byte* first = nullptr;
-    size_t entry_bytes = 0;
-    size_t count = 0;
-
-    const std::byte* entry(size_t index) const { return first + index * entry_bytes; }
-  };
-  struct Message {
-    const std::byte* root;
-    Group group;                      // The first one, if the template has one.
-    std::span<const std::byte> rest;  // What follows it.
-    double price_units;
-    EventHead head;
-    EventSink& sink;
-  };
-  using DecodeFunction = std::string_view (Mdp3Decoder::*)(Message&);
+  using DecodeFunction = std::string_view (*)(Mdp3Message&);
   // A row of the table of messages: the bytes that the decoder reads of the root block, and of each
   // entry of the first group (0: it reads none).
   struct MessageType {
@@ -76,47 +62,13 @@ class Mdp3Decoder {
     DecodeFunction decode;
   };
   static const MessageType kTypes[];
-  // The text of a symbol. An instrument that the stream has not defined has its number.
-  struct Symbol {
-    std::array<char, 20> text;
-    uint8_t length = 0;
-    std::string_view view() const { return {text.data(), length}; }
-  };
-  struct BookEntry;
 
   std::string_view DecodeMessage(std::span<const std::byte> bytes, const EventHead& head,
                                  EventSink& sink, MessageCounts& counts);
-  std::string_view Start(std::span<const std::byte> bytes, const MessageType& type,
-                         Message& message) const;
-  static std::string_view TakeGroup(std::span<const std::byte>& rest, size_t head_bytes,
-                                    size_t entry_bytes_min, Group& group);
-  Symbol SymbolOf(int32_t security) const;
-  static double Price(const Message& message, const std::byte* at);
+  static std::string_view Start(std::span<const std::byte> bytes, const MessageType& type,
+                                Mdp3Message& message);
 
-  std::string_view ChannelReset(Message& message);
-  std::string_view SecurityStatus(Message& message);
-  template <bool kLong>
-  std::string_view Book(Message& message);
-  std::string_view BookOrders(Message& message, BookEntry (*read)(const std::byte*));
-  void PutLevel(Message& message, const BookEntry& entry, const std::byte* at, bool complete);
-  std::string_view OrderBook(Message& message);
-  template <bool kLong>
-  std::string_view TradeSummary(Message& message);
-  std::string_view TradeOrders(Message& message, size_t security_offset, size_t orders_offset);
-  std::string_view OldTrade(Message& message);
-  std::string_view PutTrade(Message& message, Trade& trade, uint8_t aggressor, uint8_t action);
-  template <bool kLong>
-  std::string_view SessionStatistics(Message& message);
-  std::string_view DailyStatistics(Message& message);
-  template <bool kLong>
-  std::string_view Volume(Message& message);
-  std::string_view Limits(Message& message);
-  void PutStatistic(Message& message, Statistic& statistic, int32_t security, std::byte action);
-  std::string_view Definition(Message& message);
-  std::string_view Define(const Instrument& instrument, char action);
-  std::string_view WithoutRows(Message& message);
-
-  absl::flat_hash_map<int32_t, Symbol> symbols_;  // By security id.
+  Mdp3Symbols symbols_;
   uint16_t bad_template_ = 0;
   uint16_t template_ = 0;  // The current message's.
 };
