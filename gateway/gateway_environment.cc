@@ -244,8 +244,8 @@ class GatewayEnvironment::Table final : public query::RemoteTable {
 // A table of several shards, one of which at least has it.
 class GatewayEnvironment::SpreadTable final : public query::RemoteTable {
  public:
-  SpreadTable(std::string name, std::string symbol_column,
-              const std::shared_ptr<Moment>& moment, GatewayEnvironment& of)
+  SpreadTable(std::string name, std::string symbol_column, const std::shared_ptr<Moment>& moment,
+              GatewayEnvironment& of)
       : name_(std::move(name)), symbol_column_(std::move(symbol_column)), of_(of) {
     for (size_t i = 0; i < of.shards_.size(); ++i) tables_.emplace_back(name_, moment, i, of);
     for (const Table& table : tables_) {

@@ -105,9 +105,8 @@ class RdbForTest final : public query::TestEnvironment {
 class HdbForTest final : public query::TestEnvironment {
  public:
   explicit HdbForTest(const std::atomic<bool>& has_ended) : has_ended_(has_ended) {
-    CaptureTable("trade",
-                 fmt::format("([]date:{0} {1} {1};time:1 1 2;sym:`a`a`b)", FormatDate(kDay - 1),
-                             FormatDate(kDay)));
+    CaptureTable("trade", fmt::format("([]date:{0} {1} {1};time:1 1 2;sym:`a`a`b)",
+                                      FormatDate(kDay - 1), FormatDate(kDay)));
   }
 
   std::optional<Value> FindValue(std::string_view name) override {
