@@ -457,7 +457,7 @@ TEST_F(GroupsTest, TheFirstErrorInOrderCounts) {
 TEST_F(GroupsTest, TheFirstOneThatHangsIsNamed) {
   processes_[1]->hangs = processes_[2]->hangs = true;
   query::Limits limits;
-  limits.deadline = std::chrono::steady_clock::now() + 200ms;
+  limits.deadline = std::chrono::steady_clock::now() + 1s;
   EXPECT_THAT(Ask({0, 2, 1}, limits),
               testing::MatchesRegex("0 stop: group 2: no answer from .* in time"));
 }
