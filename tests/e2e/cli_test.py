@@ -271,7 +271,7 @@ class QueryTest(stack.StackTest):
         with self.stack.connect("tickerplant") as feed:
             feed.call([b".u.upd", "trade", [Typed("p", [T, T + 1]), ["A", ""], [1.5, float("nan")],
                                             Typed("i", [100, None]), [True, False], b"@,", b"N\""]])
-        stack.wait_until(lambda: self.stack.count("trade") == 2, 20, "two trades")
+        stack.wait_until(lambda: self.stack.count("trade") == 2, 60, "two trades")
 
     def query(self, q, *flags):
         return self.run_program("query", f"127.0.0.1:{self.stack.port('rdb')}", q, *flags)
@@ -316,7 +316,7 @@ class QueryTest(stack.StackTest):
 class UpTest(stack.StackTest):
     def check_nothing_is_left(self, running):
         for pid in running.pids:
-            stack.wait_until(lambda: not stack.is_alive(pid), 30, f"the end of {pid}")
+            stack.wait_until(lambda: not stack.is_alive(pid), 60, f"the end of {pid}")
 
     def test_either_signal_stops_in_order_and_exits_0(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -366,7 +366,7 @@ class UpTest(stack.StackTest):
 
     def test_every_row_that_was_sent_is_logged_when_it_stops(self):
         running = self.start_stack(CONFIG, "--date", DATE)
-        stack.wait_until(lambda: running.count("quote") > 500, 30, "some quotes")
+        stack.wait_until(lambda: running.count("quote") > 500, 60, "some quotes")
         self.assertEqual(0, running.stop(), running.log_text())
         checked = self.run_program("log", "check", "--json", str(running.data / "tplog" / f"sym{DATE}"))
         rows = json.loads(checked.stdout)["rows"]
@@ -383,7 +383,7 @@ class UpTest(stack.StackTest):
         counts = []
         for _ in range(2):
             running = self.start_stack(CONFIG, "--date", DATE)
-            stack.wait_until(lambda: running.ask("feed", ".feed.stats[]")["state"] == "done", 30, "the feed")
+            stack.wait_until(lambda: running.ask("feed", ".feed.stats[]")["state"] == "done", 60, "the feed")
             stack.wait_until(lambda: running.count("quote") + running.count("trade") == 2000,
                              30, "2000 rows")
             counts.append((running.count("quote"), running.count("trade")))
@@ -401,7 +401,7 @@ class UpTest(stack.StackTest):
         self.assertEqual(0, running.stop(), running.log_text())
 
     def test_no_feed_seconds_and_log_files(self):
-        running = self.start_stack(CONFIG, "--no-feed", "--seconds", "0.5")
+        running = self.start_stack(CONFIG, "--no-feed", "--seconds", "3")
         self.assertNotIn("feed", running.processes())
         self.assertEqual(0, running.process.wait(60), running.log_text())
         self.assertIn("tickerplant up", (running.data / "logs" / "tickerplant.log").read_text())

@@ -112,15 +112,14 @@ class ManyConnectionsTest(stack.StackTest):
         served = [client for client in clients if answers(client)]
         self.assertLessEqual(len(served), 40)
         self.assertGreaterEqual(len(served), 35)  # The rdb has one, others may have been about to end.
-        # The log's writer is a thread of its own, and may be behind.
-        stack.wait_until(lambda: re.search(r'connection refused .* reason="40 connections, the bound is 40"', running.log_text()), 20, "the log's line")
+        running.wait_for_log(re.compile(r'connection refused .* reason="40 connections, the bound is 40"'))
         for client in clients:
             client.close()
 
         def has_place():
             with connected(port) as client:
                 return answers(client)
-        stack.wait_until(has_place, 30, "a place")
+        stack.wait_until(has_place, 60, "a place")
         self.assertEqual(0, running.stop(), running.log_text())
 
 
