@@ -93,7 +93,7 @@ class RealTicksTest(stack.StackTest):
         stack.wait_until(lambda: not self.stats_of(running)["rows_waiting"]
                          and not self.stats_of(running)["messages_unanswered"], 60, "everything published")
         rows = len(expected["quote_minute"])
-        stack.wait_until(lambda: running.ask("rdb", "count quote_minute") == rows, 20, f"{rows} bars")
+        stack.wait_until(lambda: running.ask("rdb", "count quote_minute") == rows, 60, f"{rows} bars")
         running.ask("tickerplant", ".u.i")  # Publishes the pending rows.
 
     def stats_of(self, running):
@@ -119,7 +119,7 @@ class EndOfDayTest(stack.StackTest):
     def test_the_last_rows_are_published_before_the_day_ends(self):
         # The timer would not publish anything during the test.
         running = self.start_stack(BY_HAND.format(publish_ms=3_600_000))
-        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["live"] == 1, 30, "a live engine")
+        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["live"] == 1, 60, "a live engine")
         now_ns = lean_archives.day_start_ns("2020.03.09")
         with running.connect("tickerplant") as observer, running.connect("tickerplant") as feed:
             observer.call([b".u.sub", "trade_5s", ""])
@@ -145,13 +145,13 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual({("IBM", day): (100.0, 199.0, 1000, 100), ("AIG", day): (50.0, 50.0, 4950, 100)},
                          seen["trade_daily"])
         # The next day begins without any rows.
-        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["days_ended"] == 1, 20, "the next day")
+        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["days_ended"] == 1, 60, "the next day")
         self.assertEqual(0, running.ask("aggengine", ".agg.stats[]")["bars"])
         self.assertEqual(0, running.ask("rdb", "count trade_5s"))
         with running.connect("tickerplant") as feed:
             feed.send([b".u.upd", "trade", trade(["IBM"], [now_ns], [1.0], [1])])
             feed.call(".u.i")
-        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["bars"] == 3, 20, "a late tick in today's log")
+        stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["bars"] == 3, 60, "a late tick in today's log")
         self.assertEqual(0, running.stop(), running.log_text())
 
 
@@ -164,7 +164,7 @@ class ConfiguredBarsTest(stack.StackTest):
                                                  [2.0, 3.0, 1.0], [1, 1, 3])])
             feed.send([b".u.upd", "quote", [Typed("p", [begin_ns, begin_ns + 1]), ["A", "A"], [1.0, 1.0], [2.0, 2.0],
                                             [5, 7], [1, 2], b"RR", b"NN"]])
-        stack.wait_until(lambda: running.count("trade_5s") == 2 and running.count("depth") == 1, 20, "bars")
+        stack.wait_until(lambda: running.count("trade_5s") == 2 and running.count("depth") == 1, 60, "bars")
         found = running.ask("rdb", "select sym,start,open,close,vwap,trades from trade_5s")
         self.assertEqual([begin_ns, begin_ns + 5_000_000_000], found["start"])
         self.assertEqual(([1.0, 3.0], [2.0, 3.0], [1.25, 3.0], [2, 1]),

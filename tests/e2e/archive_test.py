@@ -366,7 +366,7 @@ cache = "{cache}"
                 q.call(f"select sum bsize from quote where date={self.days[0]}")
             self.assertEqual("stop", raised.exception.args[0])
             self.assertLess(time.monotonic() - began, 15)
-        stack.wait_until(lambda: self.stats(connect)["archive_held_bytes"] == 0, 15, "an empty cache")
+        stack.wait_until(lambda: self.stats(connect)["archive_held_bytes"] == 0, 60, "an empty cache")
 
     def test_the_cache_keeps_its_bound(self):
         self.expect_archived()

@@ -107,10 +107,10 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr + running.log_text())
         self.check_partition(running)
         self.assertEqual(0, running.count("trade"))
-        stack.wait_until(lambda: running.count("trade", "other") == 0, 20, "the other rdb without the day")
+        stack.wait_until(lambda: running.count("trade", "other") == 0, 60, "the other rdb without the day")
         with running.connect("tickerplant") as feed:
             feed.send([b".u.upd", "trade", [Typed("p", [OPEN]), ["new"], [1.0], Typed("i", [1]), [b"x"]]])
-        stack.wait_until(lambda: running.count("trade") == 1, 20, "a row of the next day")
+        stack.wait_until(lambda: running.count("trade") == 1, 60, "a row of the next day")
         self.assertTrue((running.data / "tplog" / f"sym{NEXT}").exists())
         stats = running.ask("rdb", ".rdb.stats[]")
         self.assertEqual((1, 1, 0, 0), tuple(stats[key] for key in ("days_ended", "days_written", "days_kept",
@@ -223,7 +223,7 @@ class EndOfDayTest(stack.StackTest):
         stats = running.ask("rdb", ".rdb.stats[]")
         self.assertEqual((1, 20200309), (stats["days_kept"], stats["day_blocked"]))
         (running.data / "hdb" / DATE).rename(self.folder / "away")
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 60, "the day handed over")
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
@@ -241,7 +241,7 @@ class EndOfDayTest(stack.StackTest):
         self.publish(running, 2)
         self.wait_for_rows(running)
         running.kill("tickerplant")
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 30, "the rdb live again")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 60, "the rdb live again")
         self.wait_for_rows(running)
         self.publish(running, 2)
         self.wait_for_rows(running)
@@ -266,7 +266,7 @@ class EndOfDayTest(stack.StackTest):
         log.write_bytes(flipped)
 
         running = self.start()
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["messages_missing"] > 0, 30, "the damage seen")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["messages_missing"] > 0, 60, "the damage seen")
         self.assertLess(running.count("quote"), len(self.quotes))
         live = running.ask("rdb", ".rdb.stats[]")["live"]
         failed = self.end_day(running)
@@ -279,7 +279,7 @@ class EndOfDayTest(stack.StackTest):
 
         # With an undamaged copy of the log, the day is written.
         log.write_bytes(whole)
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 60, "the day handed over")
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
@@ -360,7 +360,7 @@ class EndOfDayTest(stack.StackTest):
                 with self.assertRaisesRegex(kdb_ipc.QError, r"^type: trade\.note: row 1 has ::"):
                     feed.call([b".u.upd", "trade", [*two, [b"text", bad]]])
             feed.call([b".u.upd", "trade", [*two, [b"text", [1, b"x"]]]])
-        stack.wait_until(lambda: running.count("trade") == 2, 20, "the rows that can be stored")
+        stack.wait_until(lambda: running.count("trade") == 2, 60, "the rows that can be stored")
         self.assertEqual(0, running.stop(), running.log_text())
 
         function = b"\x64\x00" + kdb_ipc.encode(b"{x+y}")
@@ -473,7 +473,7 @@ class EndOfDayTest(stack.StackTest):
         self.wait_for_rows(running)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(self.end_day, running)
-            stack.wait_until(lambda: (running.data / "tplog" / f"sym{NEXT}").exists(), 30, "the next day's log")
+            stack.wait_until(lambda: (running.data / "tplog" / f"sym{NEXT}").exists(), 60, "the next day's log")
             running.kill("rdb")
             ended = waiting.result()
         self.assertEqual(0, ended.returncode, ended.stderr + running.log_text())

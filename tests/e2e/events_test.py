@@ -80,7 +80,7 @@ class EventsTest(stack.StackTest):
 
     def test_the_monitor_sends_what_the_stack_says_and_the_last_minutes(self):
         running = self.start_stack(CONFIG)
-        stack.wait_until(lambda: running.ask("monitor", ".monitor.stats[]")["samples"] > 30, 30, "samples")
+        stack.wait_until(lambda: running.ask("monitor", ".monitor.stats[]")["samples"] > 30, 60, "samples")
         events = self.listen(running.port("monitor"))
         history = events.next()["latency"]
         self.assertEqual(["trade_lag", "quote_lag"], history["names"][:2])
@@ -90,7 +90,7 @@ class EventsTest(stack.StackTest):
         def whole():
             event = events.next()
             return event if all(one["connected"] and one["ms"] for one in event["stack"]) else None
-        event = stack.wait_until(whole, 30, "answers of all processes")
+        event = stack.wait_until(whole, 60, "answers of all processes")
         self.assertLessEqual(len(event["latency"]["seconds"]), 3)
         self.assertEqual(["feed", "tickerplant", "rdb", "aggengine", "hdb"], [one["role"] for one in event["stack"]])
         for one in event["stack"]:
@@ -105,13 +105,13 @@ class EventsTest(stack.StackTest):
 
     def test_the_monitor_asks_nobody_while_nobody_looks(self):
         running = self.start_stack(CONFIG)
-        stack.wait_until(lambda: running.count("trade") > 0, 30, "trades")
+        stack.wait_until(lambda: running.count("trade") > 0, 60, "trades")
         clients = lambda: running.ask("hdb", ".hdb.stats[]")["clients"]  # noqa: E731
         idle = clients()
         events = self.listen(running.port("monitor"))
-        stack.wait_until(lambda: clients() > idle, 30, "a question to the hdb")
+        stack.wait_until(lambda: clients() > idle, 60, "a question to the hdb")
         events.close()
-        stack.wait_until(lambda: clients() == idle, 30, "its end")
+        stack.wait_until(lambda: clients() == idle, 60, "its end")
 
     def test_listeners_are_bounded(self):
         running = self.start_stack(CONFIG)
@@ -124,7 +124,7 @@ class EventsTest(stack.StackTest):
         self.assertEqual(503, refused.status)
         self.assertIn(str(LISTENERS_MAX), refused.response.read().decode())
         listeners[0].close()
-        stack.wait_until(lambda: self.listen(port).status == 200, 30, "the place of one that left")
+        stack.wait_until(lambda: self.listen(port).status == 200, 60, "the place of one that left")
 
     def test_a_listener_that_does_not_read_costs_nothing(self):
         running = self.start_stack(CONFIG)
@@ -184,7 +184,7 @@ class EventsTest(stack.StackTest):
         self.assertIsNotNone(boss.next())
         # The monitor logs in at the others as a process of the stack.
         events = self.listen(running.port("monitor"), headers=login("boss:corner office-4"))
-        stack.wait_until(lambda: all(one["ms"] for one in events.next()["stack"]) or None, 30, "answers")
+        stack.wait_until(lambda: all(one["ms"] for one in events.next()["stack"]) or None, 60, "answers")
 
     def test_other_methods_and_pages_of_other_sites_are_refused(self):
         running = self.start_stack(CONFIG)

@@ -385,7 +385,7 @@ class DatabaseTest(FailingCallsTest):
         def has_all_or_says_so():
             state = self.state_of(port)
             return state is None or state[1][-len(today):] == list(today)
-        stack.wait_until(has_all_or_says_so, 30, "the rows of an rdb that says it has all")
+        stack.wait_until(has_all_or_says_so, 60, "the rows of an rdb that says it has all")
         if rdb.poll() is not None:
             outcome = "ended"
         rdb.terminate()
@@ -393,7 +393,7 @@ class DatabaseTest(FailingCallsTest):
         (folder / "rdb-trace").rename(folder / "trace")
         self.check_said(folder / "trace", fault, text_of(rdb))
         port, rdb = self.start_rdb(config, feed)
-        stack.wait_until(all_done, 30, "the days, without faults")
+        stack.wait_until(all_done, 60, "the days, without faults")
         rdb.terminate()
         self.assertEqual(0, rdb.wait(60), text_of(rdb))
         self.assertEqual(0, feed.stop())

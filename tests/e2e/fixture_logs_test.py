@@ -72,7 +72,7 @@ class FixtureLogsTest(stack.StackTest):
             def replayed():
                 stats = rdb.call(".rdb.stats[]")
                 return stats if stats["messages_replayed"] >= messages else None
-            stats = stack.wait_until(replayed, 30, f"the replay of {path}")
+            stats = stack.wait_until(replayed, 60, f"the replay of {path}")
             self.assertEqual(messages, stats["messages_replayed"])
             self.assertEqual(rows, {table: rdb.call(f"count {table}") for table in rdb.call("tables[]")})
             self.assertEqual(0, stats["upds_refused"])

@@ -70,7 +70,7 @@ class HdbMergeTest(stack.StackTest):
         rows = [(OPEN + i * 1_000_000_000, ("IBM", "AIG")[i % 2], 100.0 + i % 7, i) for i in range(ROWS)]
         with running.connect("tickerplant") as feed:
             feed.call(upd(rows))
-        stack.wait_until(lambda: running.count("trade") == ROWS, 30, "all rows")
+        stack.wait_until(lambda: running.count("trade") == ROWS, 60, "all rows")
         ended = self.run_program("eod", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
                                  "--rdb", f"127.0.0.1:{running.port('rdb')}", "--timeout", "60")
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr + running.log_text())
@@ -130,7 +130,7 @@ class HdbMergeTest(stack.StackTest):
 
         # The rdb compares the partition with the day's log when it starts: late rows are not in that log.
         running.kill("rdb")
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["day_done"] == 20200309, 30, "the day's log compared")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["day_done"] == 20200309, 60, "the day's log compared")
         self.assertEqual(0, running.ask("rdb", ".rdb.stats[]")["day_blocked"])
         self.assertEqual(0, running.stop(), running.log_text())
 

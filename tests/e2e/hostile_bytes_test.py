@@ -98,7 +98,7 @@ class HostileBytesTest(stack.StackTest):
 
     def throw(self, name, data, handshake=b"x:y\x03\x00"):
         """Sends, waits briefly for an answer, and disconnects."""
-        with socket.create_connection(("127.0.0.1", self.stack.port(name)), 10) as connection:
+        with socket.create_connection(("127.0.0.1", self.stack.port(name)), 60) as connection:
             connection.settimeout(0.05)
             try:
                 connection.sendall(handshake + data)
@@ -111,13 +111,13 @@ class HostileBytesTest(stack.StackTest):
         for name, pid in self.first_pids.items():
             self.assertTrue(stack.is_alive(pid), f"{name} died of {what}\n{self.stack.log_text()}")
             self.assertLess(stack.rss_bytes(pid), MOST_BYTES, f"{name} after {what}")
-            with self.stack.connect(name, timeout=20) as connection:
+            with self.stack.connect(name, timeout=60) as connection:
                 self.assertEqual(2, connection.call("1+1"), f"{name} after {what}")
 
     def check_flow(self):
         """Checks that rows still pass through the stack."""
         before = self.stack.count("quote")
-        stack.wait_until(lambda: self.stack.count("quote") > before, 20, "a new quote")
+        stack.wait_until(lambda: self.stack.count("quote") > before, 60, "a new quote")
 
     def test_hostile_messages_on_every_port(self):
         for name in NAMES:
@@ -155,7 +155,7 @@ class HostileBytesTest(stack.StackTest):
         try:
             for name in NAMES:
                 for _ in range(100):
-                    silent.append(socket.create_connection(("127.0.0.1", self.stack.port(name)), 10))
+                    silent.append(socket.create_connection(("127.0.0.1", self.stack.port(name)), 60))
             self.check_all_well("silent connections")
         finally:
             for connection in silent:

@@ -96,7 +96,7 @@ class HttpTest(stack.StackTest):
 
     def test_pages_lead_to_what_is_there(self):
         # The rdb answers before it has subscribed, and has its tables only from then on.
-        stack.wait_until(lambda: self.running.count("trade") > 0, 20, "trades")
+        stack.wait_until(lambda: self.running.count("trade") > 0, 60, "trades")
         status, response, text = self.ask("/")
         self.assertEqual((200, "text/html; charset=utf-8"), (status, response.headers["Content-Type"]))
         self.assertIn("script-src 'self'; style-src 'self'; connect-src 'self'", response.headers["Content-Security-Policy"])
@@ -242,8 +242,8 @@ class HttpTest(stack.StackTest):
             body = LONG_QUERY.encode()
             client.sendall(b"POST /.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             stats = lambda: self.running.ask("rdb", ".rdb.stats[]")  # noqa: E731
-            stack.wait_until(lambda: stats()["queries_running"] == 2, 20, "the query")
-        stack.wait_until(lambda: stats()["queries_cancelled"] == 1, 20, "its end")
+            stack.wait_until(lambda: stats()["queries_running"] == 2, 60, "the query")
+        stack.wait_until(lambda: stats()["queries_cancelled"] == 1, 60, "its end")
 
     def test_frames_are_messages_and_texts_are_expressions(self):
         with WebSocket(self.port) as client:
@@ -289,7 +289,7 @@ class HttpTest(stack.StackTest):
 
     def test_it_can_be_switched_off(self):
         port = self.running.port("silent")
-        with socket.create_connection(("127.0.0.1", port), 1.0) as client:
+        with socket.create_connection(("127.0.0.1", port), 60) as client:
             client.sendall(b"GET / HTTP/1.1\r\n\r\n")
             received = b""
             while part := client.recv(1000):

@@ -118,7 +118,7 @@ class LogTest(stack.StackTest):
         self.assertIsNone(feed.error)
         self.wait_for_leader(running)
         logs = [self.log_path(running, member, date) for member in MEMBERS]
-        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 30, "equal logs")
+        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 60, "equal logs")
         numbers = numbers_of(logs[1])
         self.assertEqual(numbers, list(range(first, first + len(numbers))), "a row is missing or there twice")
         self.assertGreaterEqual(first + len(numbers), feed.accepted)
@@ -152,7 +152,7 @@ class OneBrokerTest(LogTest):
         finally:
             os.kill(pid, signal.SIGCONT)
         print(f"stopped leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
-        stack.wait_until(lambda: running.pid(first) != pid, 30, "the old leader's end")
+        stack.wait_until(lambda: running.pid(first) != pid, 60, "the old leader's end")
         self.check_logs(running, feed)
 
     def test_a_leader_that_stops_in_order_resigns(self):
@@ -281,7 +281,7 @@ class OneBrokerTest(LogTest):
                 feed.call([".u.upd", "trade", [kdb_ipc.Typed("n", [1] * rows), ["A"] * rows, [1.5] * rows,
                                                kdb_ipc.Typed("j", list(range(rows)))]])
         logs = [self.log_path(running, member) for member in MEMBERS]
-        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 30, "equal logs")
+        stack.wait_until(lambda: all(log.exists() for log in logs) and are_equal(logs), 60, "equal logs")
         self.assertGreater(logs[0].stat().st_size, 3 * rows * 20)
 
     def test_random_kills_and_stops(self):
@@ -297,7 +297,7 @@ class OneBrokerTest(LogTest):
                 time.sleep(chance.uniform(0, 1))
                 self.broker.start()
             else:
-                stack.wait_until(lambda who=victim: stack.is_alive(running.pid(who)), 30, f"a new {victim}")
+                stack.wait_until(lambda who=victim: stack.is_alive(running.pid(who)), 60, f"a new {victim}")
                 pid = running.pid(victim)
                 try:
                     if chance.random() < 0.5:

@@ -59,7 +59,7 @@ class LogFilesTest(stack.StackTest):
             self.rotate(number)
         clients.join()
         self.assertEqual(CLIENTS, len(self.ports))
-        stack.wait_until(lambda: len(self.found(port_of)) == CLIENTS, 20, "a line of each client")
+        stack.wait_until(lambda: len(self.found(port_of)) == CLIENTS, 60, "a line of each client")
         self.assertEqual(self.ports, self.found(port_of))
         rows = self.running.count("trade")
         stack.wait_until(lambda: self.running.count("trade") > rows, what="rows after the rotations")

@@ -42,7 +42,7 @@ class LogStreamTest(stack.StackTest):
         """Kills the rdb with kill -9; returns when its successor has asked for the log, or is about to."""
         came = running.log_text().count(" rdb connected ")
         os.kill(running.pid("rdb"), signal.SIGKILL)
-        stack.wait_until(lambda: running.log_text().count(" rdb connected ") > came, 30, "a new rdb")
+        stack.wait_until(lambda: running.log_text().count(" rdb connected ") > came, 60, "a new rdb")
 
     def test_the_tickerplant_is_killed_while_it_sends_the_log(self):
         running = self.start_day()
@@ -61,7 +61,7 @@ class LogStreamTest(stack.StackTest):
         came = running.log_text().count(" subscriber connected ")
         with running.connect("tickerplant") as other:
             os.kill(running.pid("rdb"), signal.SIGKILL)
-            stack.wait_until(lambda: running.log_text().count(" subscriber connected ") > came, 30, "a new rdb")
+            stack.wait_until(lambda: running.log_text().count(" subscriber connected ") > came, 60, "a new rdb")
             other.call(".u.end[]")
             for upd in range(2 * UPDS):  # The next day's log soon exceeds it.
                 other.call([".u.upd", "a", [["N"], [upd], [b"y"]]])

@@ -226,7 +226,7 @@ class OperatingPagesTest(unittest.TestCase):
             paths = [*(at.folder / "data/logs").glob("*.log"), *(server.path for server in at.servers)]
             return "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)
         for line in block.text.splitlines():
-            stack.wait_until(lambda shown=line: page_blocks.logged(shown, at.names.on_the_page(logs())), 20, f"line {line}")
+            stack.wait_until(lambda shown=line: page_blocks.logged(shown, at.names.on_the_page(logs())), 60, f"line {line}")
 
     # What happened before a block, or makes it good again.
 
@@ -322,7 +322,7 @@ class OperatingPagesTest(unittest.TestCase):
     def try_chained(self):
         at = self.new_desk(first_config("chained.md"))
         at.start("tickstack up stack.toml").wait_until_up()
-        stack.wait_until(lambda: self.ask(5020, ".u.upstream[]", at)["state"] == "live", 30, "the end of the log")
+        stack.wait_until(lambda: self.ask(5020, ".u.upstream[]", at)["state"] == "live", 60, "the end of the log")
         self.try_page("chained.md", at)
 
     def try_watch(self):

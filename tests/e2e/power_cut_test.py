@@ -110,7 +110,7 @@ class PowerCutTest(stack.StackTest):
                 with kdb_ipc.connect_within(port) as tickerplant:
                     self.send(tickerplant, self.random.randrange(0, 30))
             sent = list(range(self.rows_sent))
-            stack.wait_until(lambda: self.rows_of_rdb(rdb_port) == sent, 30, "all rows")
+            stack.wait_until(lambda: self.rows_of_rdb(rdb_port) == sent, 60, "all rows")
             process.kill()
             process.wait()
             self.cut_power(synced)
@@ -122,7 +122,7 @@ class PowerCutTest(stack.StackTest):
                     self.assertLessEqual(kept, self.rows_sent)
                 self.outcomes[f"{policy}, {'all' if kept == self.rows_sent else 'fewer'} rows kept"] += 1
                 expected = list(range(kept))
-                stack.wait_until(lambda: self.rows_of_rdb(rdb_port) == expected, 30, "the rdb has the log's rows")
+                stack.wait_until(lambda: self.rows_of_rdb(rdb_port) == expected, 60, "the rdb has the log's rows")
         self.assertIn("power was cut", process.log_path.read_text(encoding="utf-8"))
         checked = self.run_program("log", "check", str(self.log))
         self.assertEqual(0, checked.returncode, checked.stdout)

@@ -129,7 +129,7 @@ class PrometheusTest(stack.StackTest):
     def test_a_killed_process_is_an_alert_until_it_is_back(self):
         ports = self.start_stack_of_processes()
         for port in ports.values():
-            stack.wait_until(lambda port=port: get(port, "/readyz")[0] == 200, 30, "the stack")
+            stack.wait_until(lambda port=port: get(port, "/readyz")[0] == 200, 60, "the stack")
             self.assertEqual("", self.promtool("check", "metrics", input=get(port, "/metrics")[2]))
         self.start_prometheus(ports)
         up = {role: 1.0 for role in ports}

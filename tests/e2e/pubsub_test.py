@@ -31,7 +31,7 @@ class PubSubTest(stack.StackTest):
         self.stack = self.start_stack(CONFIG, "--date", DATE)
 
     def wait_for_trades(self, count):
-        stack.wait_until(lambda: self.stack.count("trade") == count, 20, f"{count} trades")
+        stack.wait_until(lambda: self.stack.count("trade") == count, 60, f"{count} trades")
 
     def test_rows_reach_the_rdb_and_every_subscriber(self):
         with self.stack.connect("tickerplant") as one, self.stack.connect("tickerplant") as two, \

@@ -69,7 +69,7 @@ class QPythonTest(QPythonCase):
     def test_it_queries_the_rdb_with_sync_calls(self):
         publisher = self.open("tickerplant")
         publisher.sendSync(".u.upd", numpy.string_("trade"), trade_columns(["AIG", "BAC", "AIG"]))
-        stack.wait_until(lambda: self.stack.count("trade") == 3, 20, "three trades")
+        stack.wait_until(lambda: self.stack.count("trade") == 3, 60, "three trades")
         rdb = self.open("rdb")
         self.assertEqual(3, rdb.sendSync("count trade"))
         self.assertEqual({b"quote", b"trade"}, set(rdb.sendSync("tables[]")))
@@ -81,7 +81,7 @@ class QPythonTest(QPythonCase):
     def test_it_reads_times_as_numpy_has_them(self):
         publisher = self.open("tickerplant")
         publisher.sendSync(".u.upd", numpy.string_("trade"), trade_columns(["AIG", "BAC"]))
-        stack.wait_until(lambda: self.stack.count("trade") == 2, 20, "two trades")
+        stack.wait_until(lambda: self.stack.count("trade") == 2, 60, "two trades")
         rdb = self.open("rdb", numpy_temporals=True)
         self.assertEqual(TIME, rdb.sendSync("exec time from trade")[0])
 
@@ -115,7 +115,7 @@ class SecuredQPythonTest(SecuredTest):
         connect("tickerplant", "client", PASSWORD).sendSync(".u.upd", numpy.string_("trade"), trade_columns(["AIG", "BAC"]))
         self.assertEqual([b"AIG", b"BAC"], list(subscriber.receive(data_only=True)[2]["sym"]))
         rdb = connect("rdb", "client", PASSWORD)
-        stack.wait_until(lambda: rdb.sendSync("count trade") == 2, 20, "two trades")
+        stack.wait_until(lambda: rdb.sendSync("count trade") == 2, 60, "two trades")
         reader = connect("rdb", "reader", PASSWORD)
         self.assertEqual(0, reader.sendSync("count quote"))
         with self.assertRaisesRegex(QException, "access: reader may not query trade"):

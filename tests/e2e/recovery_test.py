@@ -94,7 +94,7 @@ class RecoveryTest(stack.StackTest):
         running.process.kill()
         running.process.wait()
         for pid in pids:
-            stack.wait_until(lambda: not stack.is_alive(pid), 30, f"the end of orphan {pid}")
+            stack.wait_until(lambda: not stack.is_alive(pid), 60, f"the end of orphan {pid}")
         self.check_the_end(self.start_day())
 
     def test_noise_in_a_log_without_an_index(self):

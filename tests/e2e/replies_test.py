@@ -112,7 +112,7 @@ class RepliesTest(stack.StackTest):
         # Each message fits, but the client does not read them and loses its connection.
         for _ in range(20):
             client.send(b"(neg .z.w) til 1000000")
-        stack.wait_until(lambda: self.running.ask("rdb", ".rdb.stats[]`clients_cut_off"), 30, "the end of the client")
+        stack.wait_until(lambda: self.running.ask("rdb", ".rdb.stats[]`clients_cut_off"), 60, "the end of the client")
         with self.assertRaises((Closed, OSError)):
             while True:
                 client.next_async()

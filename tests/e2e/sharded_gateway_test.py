@@ -225,7 +225,7 @@ class ShardedGatewayTest(stack.StackTest):
         self.publish(300)
         self.end_day()
         self.publish(200)
-        stack.wait_until(lambda: self.asked("count date") == 2, 30, "both days")
+        stack.wait_until(lambda: self.asked("count date") == 2, 60, "both days")
         with self.stacks["one"].connect("rdb") as one:
             for query in LAST:
                 self.assertEqual(repr(one.call(query)), repr(self.gateway.call(query)), query)
@@ -234,7 +234,7 @@ class ShardedGatewayTest(stack.StackTest):
                                f'hdbs = ["{self.stacks["one"].address("hdb")}"]\n', encoding="utf-8")
         port, _ = self.start_process("gateway", "--config", str(one_gateway))
         with kdb_ipc.connect_within(port) as one:
-            stack.wait_until(lambda: one.call("count date") == 2, 30, "both days")
+            stack.wait_until(lambda: one.call("count date") == 2, 60, "both days")
             for query in DATED:
                 for when in WHEN:
                     text = query.format(*[when] * query.count("{}"))
@@ -250,7 +250,7 @@ class ShardedGatewayTest(stack.StackTest):
         self.publish(300)
         self.end_day()
         self.publish(200)
-        stack.wait_until(lambda: self.asked("count date") == 2, 30, "both days")
+        stack.wait_until(lambda: self.asked("count date") == 2, 60, "both days")
         with_a = ["select from trade where sym=`A", "select max price by sym from trade where sym in `A`C`E",
                   "select max price from trade where date=last date,sym=`C", "select from note",
                   "select max price by sym from trade where date=2024.01.30"]
@@ -265,13 +265,13 @@ class ShardedGatewayTest(stack.StackTest):
                 self.gateway.call(query)
         for query, answer in before.items():
             self.assertEqual(answer, repr(self.gateway.call(query)), query)
-        stack.wait_until(lambda: self.gateway.call(".gateway.stats[]")["shards_live"] == 1, 30, "its absence")
+        stack.wait_until(lambda: self.gateway.call(".gateway.stats[]")["shards_live"] == 1, 60, "its absence")
 
     def test_a_shard_whose_rdb_is_not_up_to_date_is_not_one_without_rows(self):
         self.publish(60)
         self.end_day()
         self.publish(60)
-        stack.wait_until(lambda: self.asked("count date") == 2, 30, "both days")
+        stack.wait_until(lambda: self.asked("count date") == 2, 60, "both days")
         address, process = self.rdbs["b"]
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -294,7 +294,7 @@ class ShardedGatewayTest(stack.StackTest):
         other, _ = self.start_process("gateway", "--config", str(self.config))
         with kdb_ipc.connect_within(other) as gateway:
             for asked in (self.gateway, gateway):
-                stack.wait_until(lambda asked=asked: "whole log" in str(self.asked(of_new_day[0], asked)), 30, "its state")
+                stack.wait_until(lambda asked=asked: "whole log" in str(self.asked(of_new_day[0], asked)), 60, "its state")
                 self.assertIn("behind", asked.call("exec state from .gateway.replicas[]"))
                 for query in of_new_day + ["count trade", "exec count i from trade where sym=`B"]:
                     with self.assertRaisesRegex(
@@ -314,17 +314,17 @@ class ShardedGatewayTest(stack.StackTest):
                     own = [row for row in rows if name == "one" or row[1] in SHARDS[name]]
                     feed.call([b".u.upd", table, [list(column) if letter == "s" else Typed(letter, list(column))
                                                   for letter, column in zip(types, zip(*own))]])
-        stack.wait_until(lambda: self.asked("(exec count i from odd;exec count i from ms)") == [7, 4], 30, "all rows")
+        stack.wait_until(lambda: self.asked("(exec count i from odd;exec count i from ms)") == [7, 4], 60, "all rows")
         queries = ["exec deltas size from odd where date=2024.01.30", "exec last size from ms where date=2024.01.30,size<35",
                    "exec deltas size from ms where date=2024.01.30"]
         self.end_day(of=("a", "one"))
         with self.stacks["one"].connect("hdb") as one:
-            stack.wait_until(lambda: 7 == one.call("exec count i from odd where date=2024.01.30"), 30, "the partition")
+            stack.wait_until(lambda: 7 == one.call("exec count i from odd where date=2024.01.30"), 60, "the partition")
             expected = {query: repr(one.call(query)) for query in queries}
         for ended in (False, True):
             if ended:
                 self.end_day(of="b")
-            stack.wait_until(lambda: self.asked("exec count i from odd where date=2024.01.30") == 7, 30, "the day")
+            stack.wait_until(lambda: self.asked("exec count i from odd where date=2024.01.30") == 7, 60, "the day")
             self.assertEqual(expected, {query: repr(self.asked(query)) for query in queries})
 
     def publish_odd(self, rows):
@@ -335,7 +335,7 @@ class ShardedGatewayTest(stack.StackTest):
             with running.connect("tickerplant") as feed:
                 feed.call([b".u.upd", "odd", [list(column) if letter == "s" else Typed(letter, list(column))
                                               for letter, column in zip("nsj", zip(*own))]])
-        stack.wait_until(lambda: self.stacks["one"].count("odd") == rows and self.asked("count odd") == rows, 30, "all rows")
+        stack.wait_until(lambda: self.stacks["one"].count("odd") == rows and self.asked("count odd") == rows, 60, "all rows")
 
     def test_random_queries(self):
         """Goal: an answer over shards is that of one process, or an error by name. Method: queries that are drawn, over
@@ -347,14 +347,14 @@ class ShardedGatewayTest(stack.StackTest):
         self.end_day()
         self.publish(200)
         self.publish_odd(50)
-        stack.wait_until(lambda: self.asked("count date") == 2, 30, "both days")
+        stack.wait_until(lambda: self.asked("count date") == 2, 60, "both days")
         config = self.folder / "one.toml"
         config.write_text(f'[gateway]\nrdbs = ["{self.stacks["one"].address("rdb")}"]\n'
                           f'hdbs = ["{self.stacks["one"].address("hdb")}"]\n', encoding="utf-8")
         port, _ = self.start_process("gateway", "--config", str(config))
         counts = collections.Counter()
         with kdb_ipc.connect_within(port) as one:
-            stack.wait_until(lambda: one.call("count date") == 2, 30, "both days")
+            stack.wait_until(lambda: one.call("count date") == 2, 60, "both days")
             end = time.monotonic() + RANDOM_SECONDS
             while time.monotonic() < end:
                 query = RandomQuery(draw)
@@ -398,7 +398,7 @@ class ShardedGatewayTest(stack.StackTest):
         tickerplant, _ = self.start_process("tickerplant", "--config", str(config), "--name", "tickerplant-b", "--data",
                                             str(self.folder / "other"))
         self.start_rdb("b", f"127.0.0.1:{tickerplant}", port=int(address.rsplit(":", 1)[1]), symbols=symbols)
-        stack.wait_until(lambda: "of the map" in str(self.asked(by_map)), 30, "its state")
+        stack.wait_until(lambda: "of the map" in str(self.asked(by_map)), 60, "its state")
         for query in (by_map, "exec count i from trade where sym=`B"):
             with self.assertRaisesRegex(kdb_ipc.QError, f"^shard b: rdb: no answer: {address}: it is (not )?shard b of the "
                                                         "map", msg=query):
@@ -411,7 +411,7 @@ class ShardedGatewayTest(stack.StackTest):
             with running.connect("tickerplant") as feed:
                 feed.call([b".u.upd", "pos", [symbols, Typed("j", [ord(s) for s in symbols]),
                                               Typed("f", [0.5] * len(symbols))]])
-        stack.wait_until(lambda: self.asked("count pos") == 5, 30, "all rows")
+        stack.wait_until(lambda: self.asked("count pos") == 5, 60, "all rows")
         with self.stacks["one"].connect("rdb") as one:
             for query in ("type select from pos", "`sym xasc pos", "keys `sym xasc select from pos", "(`sym xasc pos)`B",
                           "([]sym:`A`B) lj `sym xasc pos", "select from pos where sym=`D", "exec sum qty from pos",

@@ -254,7 +254,7 @@ class EndOfDayTest(stack.StackTest):
             symbol = {"a": "AAA", "b": "BBB"}[shard]
             with kdb_ipc.connect_within(port + offset) as tickerplant:
                 tickerplant.call(f'.u.upd[`trade;(`{symbol};1f;2i;0b;" ";"N")]')
-            stack.wait_until(lambda at=port + 1 + offset: self.count(at) == 1, 30, "the row")
+            stack.wait_until(lambda at=port + 1 + offset: self.count(at) == 1, 60, "the row")
         return port
 
     def count(self, port):
@@ -278,7 +278,7 @@ class EndOfDayTest(stack.StackTest):
         port = self.start()
         with kdb_ipc.connect_within(port) as tickerplant:
             tickerplant.call(".u.endofday[]")
-        stack.wait_until(self.partition("a").is_dir, 30, "the partition of one shard")
+        stack.wait_until(self.partition("a").is_dir, 60, "the partition of one shard")
         self.assertNotEqual(self.day(port), self.day(port + 100))
         ended = self.eod()
         self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr)

@@ -38,7 +38,7 @@ class Terminal:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def expect(self, pattern, seconds=30):
+    def expect(self, pattern, seconds=60):
         """Reads until the pattern matches, and drops everything up to its end."""
         end = time.monotonic() + seconds
         while (found := re.search(pattern, self.seen)) is None:
@@ -51,7 +51,7 @@ class Terminal:
         self.seen = self.seen[found.end():]
         return found
 
-    def wait(self, keys, seconds=30):
+    def wait(self, keys, seconds=60):
         """Returns the exit code. Repeats the keys until it ends: a key typed before the editor has set the terminal is lost."""
         end = time.monotonic() + seconds
         for turn in range(10**9):
@@ -140,10 +140,10 @@ class ShellTest(stack.StackTest):
         shell = self.shell()
         shell.type(LONG_QUERY + "\r")
         stats = lambda: self.running.ask("rdb", ".rdb.stats[]")  # noqa: E731
-        stack.wait_until(lambda: stats()["queries_running"] == 2, 30, "the query")
+        stack.wait_until(lambda: stats()["queries_running"] == 2, 60, "the query")
         shell.type("\x03")
         shell.expect(r"interrupted\r\n")
-        stack.wait_until(lambda: stats()["queries_cancelled"] == 1, 30, "its end at the server")
+        stack.wait_until(lambda: stats()["queries_cancelled"] == 1, 60, "its end at the server")
         shell.type("1+1\r")
         shell.expect(r"\r\n2\r\n")
 

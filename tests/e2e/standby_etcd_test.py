@@ -96,7 +96,7 @@ class StandbyEtcdTest(StandbyStackTest):
         feed.longest = 0
         lost = self.etcd.leader()
         self.etcd.kill(lost)
-        stack.wait_until(lambda: self.etcd.leader() is not None, 30, "another leader of etcd")
+        stack.wait_until(lambda: self.etcd.leader() is not None, 60, "another leader of etcd")
         self.wait_for_rows(feed, "rows without a member of etcd")
         time.sleep(2)
         print(f"killed leader of etcd: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
@@ -105,7 +105,7 @@ class StandbyEtcdTest(StandbyStackTest):
         print(f"the tickerplant's leader was {'kept' if kept else 'replaced'}", flush=True)
         # Without the member that all asked, they log in at the next one.
         self.etcd.start(lost)
-        stack.wait_until(lambda: self.etcd.leader() is not None, 30, "a leader of etcd")
+        stack.wait_until(lambda: self.etcd.leader() is not None, 60, "a leader of etcd")
         for member in range(3):
             time.sleep(2)
             self.etcd.kill(member)
@@ -117,7 +117,7 @@ class StandbyEtcdTest(StandbyStackTest):
         first = self.wait_for_leader(running)
         epoch = self.replica(running, first)["epoch"]
         self.etcd.kill(0)
-        stack.wait_until(lambda: self.etcd.leader() is not None, 30, "a leader of etcd")
+        stack.wait_until(lambda: self.etcd.leader() is not None, 60, "a leader of etcd")
         time.sleep(2)
         feed.longest = 0
         os.kill(running.pid(first), signal.SIGKILL)
@@ -146,7 +146,7 @@ class StandbyEtcdTest(StandbyStackTest):
         time.sleep(3)
         self.assertIsNone(self.leader(running))
         self.etcd.start(0)
-        stack.wait_until(lambda: self.etcd.leader() is not None, 30, "a leader of etcd")
+        stack.wait_until(lambda: self.etcd.leader() is not None, 60, "a leader of etcd")
         returned = time.monotonic()
         self.wait_for_rows(feed, "rows after the failover")
         print(f"etcd has a quorum again: rows after {(time.monotonic() - returned) * 1e3:.0f} ms", flush=True)

@@ -75,7 +75,7 @@ class Machine:
         self.folder = folder / self.name
         self.folder.mkdir()
         self.anchor = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
-        stack.wait_until(self.has_network, 10, "a network")
+        stack.wait_until(self.has_network, 60, "a network")
         run("ip", "link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", str(self.anchor.pid))
         run("ip", "link", "set", self.cable, "master", "bridge", "up")
         for command in (f"addr add {self.host}/24 dev eth0", "link set eth0 up", "link set lo up"):

@@ -112,7 +112,7 @@ class StandbyTest(StandbyStackTest):
         feed.longest = 0
         os.kill(running.pid(first), signal.SIGKILL)
         accepted = feed.accepted
-        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows after the failover")
         print(f"killed leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
         self.assertLess(feed.longest, 2.0)
         # The killed member has every row, too, and may be back before another one leads.
@@ -129,11 +129,11 @@ class StandbyTest(StandbyStackTest):
         os.kill(pid, signal.SIGSTOP)
         try:
             accepted = feed.accepted
-            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows after the failover")
         finally:
             os.kill(pid, signal.SIGCONT)
         print(f"stopped leader: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
-        stack.wait_until(lambda: running.pid(first) != pid, 30, "the old leader's end")
+        stack.wait_until(lambda: running.pid(first) != pid, 60, "the old leader's end")
         self.check_logs(running, feed)
 
     def test_a_leader_that_stops_in_order_resigns(self):
@@ -142,9 +142,9 @@ class StandbyTest(StandbyStackTest):
         feed = self.start_feed(running)
         feed.longest = 0
         os.kill(running.pid(first), signal.SIGTERM)
-        stack.wait_until(lambda: self.leader(running) not in (None, first), 30, "another leader")
+        stack.wait_until(lambda: self.leader(running) not in (None, first), 60, "another leader")
         accepted = feed.accepted
-        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows after the failover")
         print(f"leader that resigned: {feed.longest * 1e3:.0f} ms without an acknowledgement", flush=True)
         self.check_logs(running, feed)
 
@@ -157,7 +157,7 @@ class StandbyTest(StandbyStackTest):
         os.kill(pid, signal.SIGSTOP)
         try:
             accepted = feed.accepted
-            stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 30, "rows without a standby")
+            stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 60, "rows without a standby")
             self.assertEqual(self.leader(running), first)
         finally:
             os.kill(pid, signal.SIGCONT)
@@ -198,7 +198,7 @@ class StandbyTest(StandbyStackTest):
         self.assertIsNone(again.error)
         for date in (DATE, NEXT):
             stack.wait_until(lambda day=date: len({self.log_path(running, member, day).read_bytes()
-                                                   for member in MEMBERS}) == 1, 30, f"equal logs of {date}")
+                                                   for member in MEMBERS}) == 1, 60, f"equal logs of {date}")
 
     def start_with_links(self, acknowledge):
         links = {member: Link() for member in MEMBERS}
@@ -219,7 +219,7 @@ class StandbyTest(StandbyStackTest):
         time.sleep(1.0)
         self.assertEqual(feed.accepted, accepted)
         links[first].heal()
-        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows again")
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows again")
         self.check_logs(running, feed)
 
     def test_a_leader_that_may_continue_alone_does(self):
@@ -228,7 +228,7 @@ class StandbyTest(StandbyStackTest):
         feed = self.start_feed(running)
         links[first].cut()
         accepted = feed.accepted
-        stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 30, "rows of a leader alone")
+        stack.wait_until(lambda: feed.accepted > accepted + 300 or feed.error, 60, "rows of a leader alone")
         self.assertEqual(self.replica(running, first)["in_sync"], 0)
         links[first].heal()
         self.check_logs(running, feed)
@@ -241,7 +241,7 @@ class StandbyTest(StandbyStackTest):
         try:
             time.sleep(2.0)  # Longer than the lease.
             accepted = feed.accepted
-            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows without etcd")
+            stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows without etcd")
             self.assertEqual(self.leader(running), first)
         finally:
             self.etcd.process.send_signal(signal.SIGCONT)
@@ -264,7 +264,7 @@ class StandbyTest(StandbyStackTest):
         for _ in range(KILLS):
             member = rng.choice(MEMBERS)
             # A leader that was replaced ends, and its successor has another number.
-            stack.wait_until(lambda who=member: stack.is_alive(running.pid(who)), 30, f"a new {member}")
+            stack.wait_until(lambda who=member: stack.is_alive(running.pid(who)), 60, f"a new {member}")
             pid = running.pid(member)
             try:
                 if rng.random() < 0.5:
@@ -284,10 +284,10 @@ class StandbyTest(StandbyStackTest):
         running = self.start(more="[[rdb]]\n")
         first = self.wait_for_leader(running)
         feed = self.start_feed(running)
-        stack.wait_until(lambda: running.count("trade") > 0, 30, "rows in the rdb")
+        stack.wait_until(lambda: running.count("trade") > 0, 60, "rows in the rdb")
         os.kill(running.pid(first), signal.SIGKILL)
         accepted = feed.accepted
-        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 30, "rows after the failover")
+        stack.wait_until(lambda: feed.accepted > accepted + 100 or feed.error, 60, "rows after the failover")
         feed.stop()
         self.assertIsNone(feed.error)
         stack.wait_until(lambda: running.count("trade") >= feed.accepted, 60, "all rows in the rdb")
@@ -299,9 +299,9 @@ class StandbyTest(StandbyStackTest):
         pid = running.pid(leader)
         os.kill(pid, signal.SIGSTOP)
         try:
-            stack.wait_until(lambda: self.leader(running) not in (None, leader), 30, "another leader")
+            stack.wait_until(lambda: self.leader(running) not in (None, leader), 60, "another leader")
             before = running.count("quote")
-            stack.wait_until(lambda: running.count("quote") > before, 10, "rows from another leader")
+            stack.wait_until(lambda: running.count("quote") > before, 60, "rows from another leader")
         finally:
             os.kill(pid, signal.SIGCONT)
 
@@ -328,7 +328,7 @@ rows = {rows}
             return [running.count("quote", rdb) + running.count("trade", rdb) for rdb in ("rdb", "far")]
         for at in (30_000, 80_000, 130_000):
             stack.wait_until(lambda least=at: counts()[0] >= least, 120, f"{at} rows")
-            leader = stack.wait_until(lambda: self.leader(running), 30, "a leader")
+            leader = stack.wait_until(lambda: self.leader(running), 60, "a leader")
             if at == 80_000:
                 self.stop_until_replaced(running, leader)
             else:
@@ -340,7 +340,7 @@ rows = {rows}
         for table, checksum in checksums.items():
             self.assertEqual(checksum, running.ask("far", f".rdb.checksum[`{table}]"), table)
         trades = running.ask("rdb", "exec sum size from trade")
-        stack.wait_until(lambda: running.ask("rdb", "exec sum volume from trade_daily") == trades, 30, "the day's bars")
+        stack.wait_until(lambda: running.ask("rdb", "exec sum volume from trade_daily") == trades, 60, "the day's bars")
 
 
 if __name__ == "__main__":

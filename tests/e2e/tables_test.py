@@ -62,10 +62,10 @@ class TablesTest(stack.StackTest):
             feed.call([b".u.upd", "trade", [Typed("n", [1]), ["IBM"], [1.5], Typed("i", [7]), [b"late"]]])
             feed.call([b".u.upd", "quote", [Typed("n", [1]), ["IBM"], [1.0], [2.0], [3], [4], b"N"]])
             feed.call([b".u.upd", "last_trade", [["IBM"], [1.5]]])
-            stack.wait_until(lambda: running.count("quote") == 1, 30, "the rows")
+            stack.wait_until(lambda: running.count("quote") == 1, 60, "the rows")
             feed.call(".u.endofday[]")
         partition = running.folder / "data/hdb" / DAY
-        stack.wait_until(lambda: (partition / "trade/.d").exists(), 30, "the partition")
+        stack.wait_until(lambda: (partition / "trade/.d").exists(), 60, "the partition")
         stored = self.tables(running.folder / "data/hdb")
         self.assertEqual((0, ""), (stored.returncode, stored.stderr))
         self.assertLessEqual({*(QUOTE + TRADE).splitlines()}, {*without_comments(stored.stdout).splitlines()})

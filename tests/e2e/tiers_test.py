@@ -35,7 +35,7 @@ def rows_of(table):
 
 def wait_for_log(running, pattern):
     """A process may log what happened after it answers that it did."""
-    stack.wait_until(lambda: re.search(pattern, running.log_text()), 30, f"in the log: {pattern}")
+    stack.wait_until(lambda: re.search(pattern, running.log_text()), 60, f"in the log: {pattern}")
 
 
 def wait_for_rows(running, rows, rdb="rdb"):
@@ -196,7 +196,7 @@ progress_s = 0
         check_the_overflow()
         with running.connect("rdb") as rdb:
             answers = [raw_answer(rdb, query) for query in self.QUERIES]
-        stack.wait_until(lambda: "tier is full, new rows go to DRAM tier=small" in running.log_text(), 30, "the warning")
+        stack.wait_until(lambda: "tier is full, new rows go to DRAM tier=small" in running.log_text(), 60, "the warning")
         port = running.port("rdb")
         with self.assertRaises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=20)
@@ -242,7 +242,7 @@ progress_s = 0
         self.assertLessEqual(tiers["small"]["used"], tiers["small"]["capacity"])
         self.assertEqual(32 << 20, tiers["small"]["capacity"])
 
-        stack.wait_until(lambda: "rdb refuses rows" in running.log_text(), 30, "the monitor's warning")
+        stack.wait_until(lambda: "rdb refuses rows" in running.log_text(), 60, "the monitor's warning")
         wait_for_log(running, r"W monitor rdb refuses rows rows=\d+ rows_refused=\d+ full_tiers=small")
         wait_for_log(running, r"E rdb upd refused table=\w+ rows=\d+ error=.*tier small")
         self.assertEqual(pid, running.pid("rdb"))
@@ -398,7 +398,7 @@ then = ""
         stats = stack.wait_until(all_came, 60, "every row taken or refused")
         self.assertGreater(stats["rows_refused"], 0)
         wait_for_log(running, r"E aged upd refused table=\w+ .*tier older: ")
-        stack.wait_until(lambda: "old rows stay in their tier" in running.log_text(), 30, "the mover's error")
+        stack.wait_until(lambda: "old rows stay in their tier" in running.log_text(), 60, "the mover's error")
         tiers = {tier["tier"]: tier for tier in rows_of(running.ask("aged", ".tier.stats[]"))}
         for tier in ("recent", "older"):
             self.assertGreater(tiers[tier]["used"], 0.75 * tiers[tier]["capacity"])

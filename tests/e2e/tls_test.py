@@ -96,7 +96,7 @@ class TlsTest(stack.StackTest):
         self.assertEqual(1, asked.returncode)
         self.assertIn(refusal, asked.stderr)
         for sent in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"PING\r\n", b"SSH-2.0-x\r\n"):
-            with socket.create_connection(("127.0.0.1", port), 10) as plain:
+            with socket.create_connection(("127.0.0.1", port), 60) as plain:
                 plain.sendall(sent)
                 received = b""
                 while part := plain.recv(1000):

@@ -176,7 +176,7 @@ class Desk:
             fails = command.shown is not None and command.shown.startswith("'")  # An error of q.
             return code == int(fails) and (command.shown is None or page_blocks.is_shown(command.shown, said))
         try:
-            stack.wait_until(is_right, 20 if asks else 0, "the output that is shown")
+            stack.wait_until(is_right, PATIENCE_S if asks else 0, "the output that is shown")
         except AssertionError as error:
             raise AssertionError(f"$ {command.text}\n{error}: {command.shown}\nfound, with exit code {last[0]}:\n{last[1]}"
                                  ) from None

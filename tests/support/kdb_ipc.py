@@ -192,7 +192,7 @@ def message(kind, body):
 class Connection:
     """A connection past its handshake. Threads: one at a time."""
 
-    def __init__(self, port, host="127.0.0.1", user="test", password="", capability=3, timeout=30.0, tls=None):
+    def __init__(self, port, host="127.0.0.1", user="test", password="", capability=3, timeout=60.0, tls=None):
         """`tls`: an ssl.SSLContext to connect with."""
         self.socket = socket.create_connection((host, port), timeout)
         if tls is not None:
@@ -254,7 +254,7 @@ class Connection:
                 return body
             self.pending.append(body)
 
-    def next_async(self, timeout=30.0):
+    def next_async(self, timeout=60.0):
         """Returns the value of the next async message."""
         if self.pending:
             return decode(self.pending.pop(0))
@@ -265,7 +265,7 @@ class Connection:
         return decode(body)
 
 
-def connect_within(port, seconds=30.0, **options):
+def connect_within(port, seconds=60.0, **options):
     """Returns a connection to a process that may still be starting."""
     give_up = time.monotonic() + seconds
     while True:

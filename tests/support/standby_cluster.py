@@ -64,7 +64,7 @@ class Etcd:
              "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
              "--initial-cluster", f"default=http://127.0.0.1:{peer}", "--unsafe-no-fsync"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        stack.wait_until(self.answers, 30, "etcd")
+        stack.wait_until(self.answers, 60, "etcd")
 
     def answers(self):
         try:
@@ -270,7 +270,7 @@ class StandbyStackTest(stack.StackTest):
         self.wait_for_leader(running)
 
         logs = [self.log_path(running, member, date) for member in MEMBERS]
-        stack.wait_until(lambda: are_equal(logs), 30, "equal logs")
+        stack.wait_until(lambda: are_equal(logs), 60, "equal logs")
         numbers = numbers_of(logs[1])
         self.assertEqual(numbers, list(range(len(numbers))), "a row is missing or there twice")
         self.assertGreaterEqual(len(numbers), feed.accepted)

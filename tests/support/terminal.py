@@ -53,7 +53,7 @@ class Terminal:
         self.all += text
         return text != ""
 
-    def expect(self, pattern, seconds=30):
+    def expect(self, pattern, seconds=60):
         """Reads until the pattern matches, and drops everything up to its end."""
         end = time.monotonic() + seconds
         while (found := re.search(pattern, self.seen)) is None:
@@ -62,7 +62,7 @@ class Terminal:
         self.seen = self.seen[found.end():]
         return found
 
-    def wait(self, seconds=30):
+    def wait(self, seconds=60):
         """Returns the exit code."""
         end = time.monotonic() + seconds
         while self.code is None:

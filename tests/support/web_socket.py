@@ -9,7 +9,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class WebSocket:
-    def __init__(self, port, headers=(), timeout=30.0):
+    def __init__(self, port, headers=(), timeout=60.0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         key = base64.b64encode(os.urandom(16)).decode()
         lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
