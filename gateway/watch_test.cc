@@ -177,6 +177,14 @@ class WatchTest : public testing::Test {
     return shards;
   }
 
+  // Returns the first contents in which all processes have answered: on a busy machine, not all do
+  // in the first pass.
+  static std::shared_ptr<const Contents> FirstOfAll(Watch& watch) {
+    std::shared_ptr<const Contents> contents = watch.Get();
+    while (!contents->status.ok()) contents = watch.GetNewer();
+    return contents;
+  }
+
   // Shard `a` has written day 3, which its rdb still has.
   Process rdb_a_{3, "trade", "a"}, hdb_a_{3, "trade", ""}, rdb_b_{3, "note", "b"};
 };
@@ -184,8 +192,7 @@ class WatchTest : public testing::Test {
 TEST_F(WatchTest, EachShardHasItsDaysAndTables) {
   const std::vector<ShardReplicas> shards = Shards();
   Watch watch(shards);
-  const std::shared_ptr<const Contents> contents = watch.Get();
-  ASSERT_TRUE(contents->status.ok()) << contents->status;
+  const std::shared_ptr<const Contents> contents = FirstOfAll(watch);
   ASSERT_EQ(contents->shards.size(), 2u);
   const ShardContents &a = contents->shards[0], &b = contents->shards[1];
   EXPECT_THAT(a.last.days, testing::IsEmpty());
@@ -212,10 +219,9 @@ TEST_F(WatchTest, ADayIsNotKnownBeforeItsTables) {
     std::vector<ShardReplicas> shards = Shards();
     shards[1].past = Only("shard b: hdb", process);
     Watch watch(shards);
-    const std::shared_ptr<const Contents> contents = watch.Get();
     // A later pass has all of it.
+    const std::shared_ptr<const Contents> contents = FirstOfAll(watch);
     const ShardContents& b = contents->shards[1];
-    ASSERT_TRUE(b.status.ok()) << b.status;
     if (b.past.days.empty()) {
       EXPECT_THAT(b.last.days, testing::ElementsAre(3)) << steps;
     } else {
@@ -242,9 +248,8 @@ TEST_F(WatchTest, ATableIsKnownAsAWhole) {
     std::vector<ShardReplicas> shards = Shards();
     shards[1].last = Only("shard b: rdb", process);
     Watch watch(shards);
-    const std::shared_ptr<const Contents> contents = watch.Get();
+    const std::shared_ptr<const Contents> contents = FirstOfAll(watch);
     const ShardContents& b = contents->shards[1];
-    ASSERT_TRUE(b.status.ok()) << b.status;
     for (const auto& [table, columns] : b.last.tables) {
       ASSERT_TRUE(b.last.shapes.contains(table)) << steps << table;
       EXPECT_EQ(b.last.shapes.at(table).key_columns, table == "second" ? 1u : 0u) << steps << table;
@@ -264,7 +269,7 @@ TEST_F(WatchTest, AFarProcessIsHeard) {
   rdb_b_.far_ms = 120;
   const std::vector<ShardReplicas> shards = Shards();
   Watch watch(shards);
-  ASSERT_TRUE(watch.Get()->status.ok()) << watch.Get()->status;
+  FirstOfAll(watch);
   const auto becomes = [&](std::string_view said) {
     for (int i = 0; i < 100; ++i) {
       const absl::Status now = watch.GetNewer()->shards[1].now;
@@ -305,7 +310,7 @@ TEST_F(WatchTest, AShardThatHasNeverAnsweredIsNamed) {
 TEST_F(WatchTest, AShardThatFallsSilentKeepsWhatItHad) {
   const std::vector<ShardReplicas> shards = Shards();
   Watch watch(shards);
-  ASSERT_TRUE(watch.Get()->status.ok());
+  FirstOfAll(watch);
   rdb_b_.closes = true;
   while (watch.GetNewer()->shards[1].last.processes[0].failure.empty()) {
   }
