@@ -230,6 +230,7 @@ class TopicMemberTest : public tplog::TplogTest {
          TablesText(member.schemas)},
         {.directory = DirectoryOf(member)},
         [&](kafka::RecordTopic::Events events) {
+          may_create_ = events.may_create;
           return std::make_unique<MemoryTopic>(loop_, &records_, &random_, std::move(events),
                                                &member.is_cut, &member.is_dead);
         },
@@ -387,6 +388,8 @@ class TopicMemberTest : public tplog::TplogTest {
   wire::EventLoop& loop_ = simulation_.loop();
   std::minstd_rand random_{1};
   Records records_;
+  // That of the member which was started last.
+  std::function<absl::Status(const std::string&)> may_create_;
   Member a_{"a"}, b_{"b"}, c_{"c"};
   RowFeed feed_{loop_};
 };
@@ -618,6 +621,26 @@ TEST_F(TopicMemberTest, AMemberThatLacksRecordsDoesNotLead) {
   Start(b_);
   simulation_.RunFor(3s);
   EXPECT_FALSE(b_.elected);
+}
+
+// Goal: a wrong topic in a member's configuration is not created.
+TEST_F(TopicMemberTest, ATopicThatIsNotThatOfTheLogMayNotBeCreated) {
+  Start(a_);
+  ASSERT_TRUE(Until([&] { return feed_.accepted() >= 50; }));
+  simulation_.RunFor(2s);
+  Kill(a_);
+  const absl::StatusOr<std::optional<TopicMark>> mark =
+      ReadTopicMark(DirectoryOf(a_) + "/sym.topic");
+  ASSERT_TRUE(mark.ok() && mark->has_value());
+  Start(a_);
+  ASSERT_TRUE(may_create_);
+  EXPECT_EQ(may_create_((*mark)->topic), absl::OkStatus());
+  EXPECT_THAT(std::string(may_create_("elsewhere/log").message()),
+              HasSubstr(fmt::format("sym.topic: the log is that of the topic {}, and not of "
+                                    "elsewhere/log",
+                                    (*mark)->topic)));
+  Start(b_);  // It has no log yet.
+  EXPECT_EQ(may_create_("elsewhere/log"), absl::OkStatus());
 }
 
 // Method: a member is away while the topic is deleted and begun again, until its mark is within the
