@@ -31,7 +31,7 @@ class MemoryTest(stack.StackTest):
         peak, after = status_bytes(pid, "VmHWM"), status_bytes(pid, "VmRSS")
         begun = time.monotonic()
         self.assertGreater(peak, before + 1024 * MIB, "it did not grow: the test shows nothing")
-        stack.wait_until(lambda: status_bytes(pid, "VmRSS") < before + 512 * MIB, 10,
+        stack.wait_until(lambda: status_bytes(pid, "VmRSS") < before + 512 * MIB, 60,
                          f"memory of {name}: {before // MIB} MiB before, {after // MIB} MiB after")
         print(f"{name}: {before // MIB} MiB before, {peak // MIB} at most, {after // MIB} after it, "
               f"{status_bytes(pid, 'VmRSS') // MIB} back in {time.monotonic() - begun:.1f} s", file=sys.stderr)

@@ -63,6 +63,16 @@ def is_alive(pid):
         return False
 
 
+def start_time(pid):
+    """When a process began, in the kernel's ticks; None if there is none. Another process that has its pid later began later."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+            return None if fields[0] == "Z" else int(fields[19])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def avoid_midnight(seconds=120):
     """Waits until the day is new if it is about to end, by UTC: a stack without a date would end it in the middle of a test."""
     left = 86400 - time.time() % 86400
@@ -94,12 +104,14 @@ class Stack:
         self.ready_file = folder / "ready.json"
         self.log_path = folder / "up.log"
         (folder / "stack.toml").write_text(config, encoding="utf-8")
+        self.ready_file.unlink(missing_ok=True)  # Left by a stack that was killed.
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(
             [program, "up", str(folder / "stack.toml"), "--data", str(self.data), "--ports", "0",
              "--ready-file", str(self.ready_file), *flags],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.pids = set()
+        self.began = {}  # When each of them began.
 
     def wait_until_ready(self, seconds=60.0):
         def ready():
@@ -124,7 +136,10 @@ class Stack:
 
     def processes(self):
         listed = json.loads(self.ready_file.read_text(encoding="utf-8"))["processes"]
-        self.pids.update(process["pid"] for process in listed)
+        for process in listed:
+            if process["pid"] not in self.pids:
+                self.pids.add(process["pid"])
+                self.began[process["pid"]] = start_time(process["pid"])
         return {process["name"]: process for process in listed}
 
     def pid(self, name):
@@ -172,9 +187,14 @@ class Stack:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        for pid in self.pids:
-            if is_alive(pid):
+        left = lambda: [pid for pid, began in self.began.items() if began is not None and start_time(pid) == began]  # noqa: E731
+        for pid in left():
+            try:
                 os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        # They may write files until then.
+        wait_until(lambda: not left(), what="the end of killed processes")
 
 
 class StackTest(unittest.TestCase):
