@@ -121,9 +121,10 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   const bool sync = message.kind == MessageKind::kSync;
   if (status.ok()) {
     stager_ = connection.id();
-    if (sync)
-      waiting_.push_back(
+    if (sync) {
+      answers_.Add(
           {connection.id(), tickerplant_->upds_staged(), {{}, connection.TakeTicket(), Value()}});
+    }
     return;
   }
   static LogLimit limit;
@@ -241,7 +242,7 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   if (!answer.ticket && !verbs.refused().ok()) connection.SendAsync(Refusal(verbs.refused()));
   // Its messages may say that the rows are logged. Messages of later requests stay behind them.
   const bool waits =
-      verbs.has_staged() || (!answer.messages.empty() && HasWaitingAnswer(connection));
+      verbs.has_staged() || (!answer.messages.empty() && answers_.Has(connection.id()));
   // What a feed sent before must be logged or refused when it is answered: it would take rows that
   // wait for standbys for refused ones, and give up in the end.
   const std::string& feed = verbs.asked_feed();
@@ -249,10 +250,10 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
                           wire::PeekVerb(message.body) == protocol::kFeed &&
                           tickerplant_->FeedRows(feed) != tickerplant_->LoggedFeedRows(feed);
   if (is_receipt) {
-    waiting_.push_back(
-        {connection.id(), tickerplant_->upds_staged(), std::move(answer), feed, verbs.claims()});
+    answers_.Add({connection.id(), tickerplant_->upds_staged(), std::move(answer),
+                  Receipt{feed, verbs.claims()}});
   } else if (waits) {
-    waiting_.push_back({connection.id(), tickerplant_->upds_staged(), std::move(answer)});
+    answers_.Add({connection.id(), tickerplant_->upds_staged(), std::move(answer)});
   } else {
     serve::Send(connection, answer);
   }
@@ -281,10 +282,6 @@ Value TickerplantService::LoggedRowsOf(std::string_view feed, const Connection& 
                      Value::Vector(Type::kLong, std::span<const int64_t>(known)));
 }
 
-bool TickerplantService::HasWaitingAnswer(const Connection& connection) const {
-  return std::ranges::find(waiting_, connection.id(), &WaitingAnswer::connection) != waiting_.end();
-}
-
 void TickerplantService::OnDrained(Connection& connection) {
   if (tickerplant_->has_staged()) CommitStaged();
   ServeBehind();
@@ -303,33 +300,28 @@ void TickerplantService::OnDrained(Connection& connection) {
   AnswerWaiting();
 }
 
-// Answers the waiting requests whose rows are logged, or needed no logging. They are in the order
-// in which their rows were staged.
+// Answers the waiting requests whose rows are logged, or needed no logging.
 void TickerplantService::AnswerWaiting() {
   if (failed_) return;
-  const auto is_logged = [logged = tickerplant_->upds_logged()](const WaitingAnswer& waiting) {
-    return waiting.upds <= logged;
-  };
-  const auto end = std::ranges::find_if_not(waiting_, is_logged);
-  std::vector<WaitingAnswer> logged(std::make_move_iterator(waiting_.begin()),
-                                    std::make_move_iterator(end));
-  waiting_.erase(waiting_.begin(), end);
-  for (WaitingAnswer& waiting : logged) {
+  for (AnswerQueue::Waiting& waiting : answers_.TakeLogged(tickerplant_->upds_logged())) {
     const auto it = connections_.find(waiting.connection);
     if (it == connections_.end()) continue;
-    if (!waiting.feed.empty()) waiting.answer.value = LoggedRowsOf(waiting.feed, *it->second);
-    // Another connection may have taken the name over meanwhile.
-    if (waiting.claims) {
-      const absl::Status owns = feed_names_.CheckSender(waiting.feed, waiting.connection);
-      const bool is_free = feed_names_.Find(waiting.feed) == nullptr;
-      if (!owns.ok()) waiting.answer.value = owns;
-      if (is_free) {
-        waiting.answer.value = FailedPrecondition(
-            "held: feed {} had another owner meanwhile: claim it again", Printable(waiting.feed));
-      }
-    }
+    if (waiting.receipt) waiting.answer.value = ValueOf(*waiting.receipt, *it->second);
     serve::Send(*it->second, waiting.answer);
   }
+}
+
+absl::StatusOr<Value> TickerplantService::ValueOf(const Receipt& receipt,
+                                                  const Connection& of) const {
+  if (receipt.claims) {
+    // Another connection may have taken the name over meanwhile.
+    if (feed_names_.Find(receipt.feed) == nullptr) {
+      return FailedPrecondition("held: feed {} had another owner meanwhile: claim it again",
+                                Printable(receipt.feed));
+    }
+    TS_RETURN_IF_ERROR(feed_names_.CheckSender(receipt.feed, of.id()));
+  }
+  return LoggedRowsOf(receipt.feed, of);
 }
 
 void TickerplantService::CommitStaged() {
@@ -534,6 +526,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
               *withheld);
     }
   }
+  answers_.OnConnectionGone(connection.id());
   held_requests_.erase(connection.id());
   chained_.erase(connection.id());
   feed_windows_.OnConnectionGone(connection.id());

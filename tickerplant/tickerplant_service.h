@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "security/user_rights.h"
-#include "serve/loop_answers.h"
+#include "tickerplant/answer_queue.h"
 #include "tickerplant/batch_clock.h"
 #include "tickerplant/chained/upstream.h"
 #include "tickerplant/connection_outlet.h"
@@ -97,16 +97,6 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
  private:
   class Verbs;
   struct Verb;
-  // What a request sends once everything that it staged is logged.
-  struct WaitingAnswer {
-    uint64_t connection;
-    uint64_t upds;  // Tickerplant::upds_logged from which on it may be sent.
-    serve::LoopAnswer answer;
-    // Not empty: its value is how many rows of this feed are logged then.
-    std::string feed = {};
-    bool claims = false;  // The request claimed the feed's name.
-  };
-
   struct HeldRequest {
     wire::MessageKind kind;
     std::shared_ptr<const ByteBuffer> body;
@@ -129,12 +119,12 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
-  bool HasWaitingAnswer(const wire::Connection& connection) const;
   Value LoggedRowsOf(std::string_view feed, const wire::Connection& of) const;
   void CommitStaged();
   void EndIfLogFailed();
   void Fail(const absl::Status& why);
   void AnswerWaiting();
+  absl::StatusOr<Value> ValueOf(const Receipt& receipt, const wire::Connection& of) const;
   void RetryLater(wire::Connection* feed);
   void SayAliveTo(wire::Connection& connection);
   void SayAlive();
@@ -182,7 +172,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   // For connections that may not publish to all tables: whether they may, by the table's index.
   std::unordered_map<uint64_t, std::vector<bool>> may_publish_;
-  std::vector<WaitingAnswer> waiting_;  // Answers to requests with rows that are not logged yet.
+  AnswerQueue answers_;
   std::vector<std::weak_ptr<wire::Connection>> paused_;
   // Clients that know several tickerplants, and leave this one if they hear nothing from it.
   std::vector<std::weak_ptr<wire::Connection>> told_alive_;
