@@ -57,10 +57,10 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       tickerplant_(std::move(tickerplant)),
       batches_(batches),
       on_failed_(std::move(on_failed)),
+      day_end_(loop, tickerplant_.get(), this),
       batch_timer_(loop),
       day_timer_(loop),
       retry_timer_(loop),
-      closing_timer_(loop),
       alive_timer_(loop),
       replication_timer_(loop) {
   if (batches_.interval_ns() > 0) {
@@ -74,7 +74,12 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
         std::chrono::nanoseconds(batches_.NextAfter(now_ns) - now_ns));
   }
   day_timer_.Every(kDayTick, [this] {
-    Roll();
+    // BeginToServe ends a day that is over before this leader serves clients.
+    if (replication_ == nullptr || serves_) {
+      day_end_.EndIfDue();
+    } else {
+      day_end_.Advance();
+    }
     EndIfLogFailed();
     DropStalled();
     ServeBehind();
@@ -106,9 +111,10 @@ void TickerplantService::Take(Connection& connection, const wire::ReceivedMessag
     return TakeAcknowledgement(connection, message);
   }
   if (replication_ != nullptr && RefuseUnsettled(connection, message, name)) return;
-  const bool waits = rolling_ ? !name || !Verbs::IsWithoutRows(*name)
-                              : closers_.is_closing() && WaitsForNextDay(connection, name);
-  if (waits) return HoldForNextDay(connection, message);
+  if (day_end_.is_ending() &&
+      day_end_.MustWait(connection.id(), !name || !Verbs::IsWithoutRows(*name))) {
+    return HoldForNextDay(connection, message);
+  }
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
   if (rows != nullptr) return StageMessage(connection, message, *rows);
   if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
@@ -404,6 +410,31 @@ void TickerplantService::SayAlive() {
   }
 }
 
+// ---- the end of a day
+
+void TickerplantService::EndDayTo(int32_t next, std::function<void(absl::Status)> done) {
+  day_end_.EndAsUpstream(next, std::move(done));
+}
+
+void TickerplantService::HoldForNextDay(Connection& connection,
+                                        const wire::ReceivedMessage& message) {
+  day_end_.Hold({connection, message});
+  connection.PauseReading();
+}
+
+void TickerplantService::TakeHeld(std::vector<HeldMessage> held) {
+  for (const HeldMessage& message : held) {
+    const auto found = connections_.find(message.connection);
+    if (found == connections_.end()) continue;
+    const std::shared_ptr<Connection> connection = found->second;
+    // Reads again later, unless what follows pauses it.
+    connection->ResumeReading();
+    const std::shared_ptr<const void> owner = message.body;
+    Take(*connection, {message.kind, message.body->span(), owner});
+    OnDrained(*connection);
+  }
+}
+
 // ---- subscribers that are behind
 
 const Outlet* TickerplantService::BehindOutletOf(const Connection& connection) const {
@@ -414,24 +445,19 @@ const Outlet* TickerplantService::BehindOutletOf(const Connection& connection) c
   return is_behind ? outlet->second.get() : nullptr;
 }
 
-// Sends a message after the rows that have been published.
-void TickerplantService::SendInOrder(Connection& connection, const Value& message) {
-  const auto outlet = outlets_.find(connection.id());
-  if (outlet == outlets_.end()) return connection.SendAsync(message);
+void TickerplantService::SendInOrder(uint64_t connection, const Value& message) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  const auto outlet = outlets_.find(connection);
+  if (outlet == outlets_.end()) return found->second->SendAsync(message);
   tickerplant_->SendInOrder(outlet->second.get(),
                             wire::EncodeMessage(MessageKind::kAsync, message));
 }
 
 // Keeps a request until its sender has caught up, and reads no other meanwhile.
 void TickerplantService::Hold(Connection& connection, const wire::ReceivedMessage& message) {
-  held_requests_[connection.id()].push_back(CopyOf(message));
+  held_requests_[connection.id()].emplace_back(connection, message);
   connection.PauseReading();
-}
-
-TickerplantService::HeldRequest TickerplantService::CopyOf(const wire::ReceivedMessage& message) {
-  auto body = std::make_shared<ByteBuffer>();
-  body->Append(message.body);
-  return {message.kind, std::move(body)};
 }
 
 void TickerplantService::OnSent(Connection&) { ServeBehind(); }
@@ -462,12 +488,12 @@ void TickerplantService::GoLive(const Outlet* outlet) {
   const uint64_t id = static_cast<const ConnectionOutlet*>(outlet)->connection().id();
   const auto held = held_requests_.find(id);
   if (held == held_requests_.end()) return;
-  const std::vector<HeldRequest> requests = std::move(held->second);
+  const std::vector<HeldMessage> requests = std::move(held->second);
   held_requests_.erase(held);
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
   const std::shared_ptr<Connection> connection = found->second;
-  for (const HeldRequest& request : requests) {
+  for (const HeldMessage& request : requests) {
     const std::shared_ptr<const void> owner = request.body;
     Take(*connection, {request.kind, request.body->span(), owner});
   }
@@ -477,9 +503,7 @@ void TickerplantService::GoLive(const Outlet* outlet) {
 
 // Reads a connection again, unless the closing day holds it, whose end does so.
 void TickerplantService::Resume(Connection& connection) {
-  const bool day_holds = std::ranges::find(held_for_next_day_, connection.id(),
-                                           &HeldForNextDay::connection) != held_for_next_day_.end();
-  if (!day_holds) connection.ResumeReading();
+  if (!day_end_.HasHeld(connection.id())) connection.ResumeReading();
 }
 
 // Stops reading a feed that asked to wait for subscribers that are behind.
@@ -532,7 +556,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
   feed_windows_.OnConnectionGone(connection.id());
   if (standbys_ != nullptr) standbys_->OnConnectionGone(connection.id());
   publishers_.OnConnectionGone(connection.id());
-  closers_.OnConnectionGone(connection.id());
+  day_end_.closers().OnConnectionGone(connection.id());
   feed_names_.OnConnectionGone(connection.id());
   may_publish_.erase(connection.id());
   connections_.erase(connection.id());
@@ -552,7 +576,7 @@ absl::Status TickerplantService::MayHandOver() {
     return absl::FailedPreconditionError("it leads standbys: stop it, and one of them leads");
   }
   if (failed_) return absl::FailedPreconditionError("the log has failed");
-  if (closers_.is_closing()) return absl::UnavailableError("the day is ending");
+  if (day_end_.is_ending()) return absl::UnavailableError("the day is ending");
   if (!tickerplant_->ended_logs().is_idle()) {
     return absl::UnavailableError("the log of an ended day is being synced");
   }
@@ -566,7 +590,7 @@ absl::Status TickerplantService::Close() {
   batch_timer_.Cancel();
   day_timer_.Cancel();
   retry_timer_.Cancel();
-  closing_timer_.Cancel();
+  day_end_.Stop();
   alive_timer_.Cancel();
   replication_timer_.Cancel();
   CommitStaged();

@@ -25,9 +25,10 @@
 #include "tickerplant/batch_clock.h"
 #include "tickerplant/chained/upstream.h"
 #include "tickerplant/connection_outlet.h"
-#include "tickerplant/day_closers.h"
+#include "tickerplant/day_end.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/feed_windows.h"
+#include "tickerplant/held_message.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
 #include "tickerplant/standby/replication.h"
@@ -38,7 +39,7 @@
 
 namespace tickstack::tickerplant {
 
-class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
+class TickerplantService : public wire::ServerHandler, public UpstreamTarget, public DayEnd::Host {
  public:
   // Publishes at the times of `batches`. `on_failed` is called once, when the log can no longer be
   // trusted: after a failed fsync or an I/O error.
@@ -94,18 +95,15 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   bool LogRows() override;
   void EndDayTo(int32_t next, std::function<void(absl::Status)> done) override;
 
+  // DayEnd::Host:
+  void CommitStaged() override;
+  bool has_failed() const override { return failed_; }
+  void SendInOrder(uint64_t connection, const Value& message) override;
+  void TakeHeld(std::vector<HeldMessage> held) override;
+
  private:
   class Verbs;
   struct Verb;
-  struct HeldRequest {
-    wire::MessageKind kind;
-    std::shared_ptr<const ByteBuffer> body;
-  };
-  struct HeldForNextDay {
-    uint64_t connection;
-    HeldRequest request;
-  };
-
   void Take(wire::Connection& connection, const wire::ReceivedMessage& message);
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
                     const Verb& verb);
@@ -120,7 +118,6 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   Value LoggedRowsOf(std::string_view feed, const wire::Connection& of) const;
-  void CommitStaged();
   void EndIfLogFailed();
   void Fail(const absl::Status& why);
   void AnswerWaiting();
@@ -135,22 +132,10 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   bool RefuseUnsettled(wire::Connection& connection, const wire::ReceivedMessage& message,
                        const std::optional<std::string_view>& verb);
   void BeginToServe();
-  void RollTo(int32_t next);
-  void RollWhenAcknowledged();
-  void Roll();
-  void RollNow();
-  absl::Status EndDay();
-  void BeginClosing();
-  void EndWhenClosed();
-  bool WaitsForNextDay(const wire::Connection& connection,
-                       const std::optional<std::string_view>& verb) const;
   void HoldForNextDay(wire::Connection& connection, const wire::ReceivedMessage& message);
-  void TakeHeldForNextDay();
   ConnectionOutlet& OutletOf(wire::Connection& connection);
   const Outlet* BehindOutletOf(const wire::Connection& connection) const;
-  void SendInOrder(wire::Connection& connection, const Value& message);
   void Hold(wire::Connection& connection, const wire::ReceivedMessage& message);
-  static HeldRequest CopyOf(const wire::ReceivedMessage& message);
   void ServeBehind();
   void TakeServeTurn();
   void GoLive(const Outlet* outlet);
@@ -164,10 +149,10 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   std::unique_ptr<Tickerplant> tickerplant_;
   const BatchClock batches_;
   const std::function<void(absl::Status)> on_failed_;
+  DayEnd day_end_;
   wire::Timer batch_timer_;
   wire::Timer day_timer_;
   wire::Timer retry_timer_;
-  wire::Timer closing_timer_;
   std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   // For connections that may not publish to all tables: whether they may, by the table's index.
@@ -188,34 +173,17 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget {
   };
   LastSender last_sender_;
   Publishers publishers_;
-  DayClosers closers_;
-  bool ends_by_hand_ = false;  // True if a request ended the closing day.
-  // Set while the closing day is one whose upstream has ended it.
-  struct NextDay {
-    int32_t date;
-    std::function<void(absl::Status)> done;
-  };
-  std::optional<NextDay> next_day_;
-  // In the order of their arrival. Their connections are not read while the day closes.
-  std::vector<HeldForNextDay> held_for_next_day_;
   uint64_t stager_ = 0;  // Id of the connection that staged last.
   LogRanges log_ranges_;
   std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
   // Requests of subscribers that are behind, by connection.
-  std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
+  std::unordered_map<uint64_t, std::vector<HeldMessage>> held_requests_;
   std::unique_ptr<Replication> replication_;  // nullptr: the log is here alone.
   Standbys* standbys_ = nullptr;              // replication_, if it is of this kind.
   bool serves_ = false;                       // With replication: clients are not refused any more.
   wire::Timer replication_timer_;
   // Connections that are not read because too much waits for standbys.
   std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;
-  // The day that begins when the standbys have begun it. Rows wait for it meanwhile.
-  struct RollingDay {
-    int32_t next;
-    bool is_offered = false;
-    int64_t again_ns = 0;  // MonotonicNs of the next attempt, after one that failed.
-  };
-  std::optional<RollingDay> rolling_;
   bool serve_turn_posted_ = false;
   int64_t stall_max_ns_ = 600 * kNsPerSecond;
   // Expires with this object, so that later callbacks do nothing.

@@ -19,7 +19,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto kStandbysTick = 5ms;
-constexpr int64_t kRollPauseNs = kNsPerSecond;  // After a failed end of a day.
 
 }  // namespace
 
@@ -33,6 +32,7 @@ void TickerplantService::Lead(StandbysOptions options, InSyncSet* in_sync) {
 void TickerplantService::Lead(std::unique_ptr<Replication> replication) {
   replication_ = std::move(replication);
   tickerplant_->set_gate(replication_.get());
+  day_end_.set_replication(replication_.get());
   replication_timer_.Every(kStandbysTick, [this] {
     replication_->Tick();
     OnReplicationProgress();
@@ -72,7 +72,7 @@ void TickerplantService::OnReplicationProgress() {
     ServeBehind();
   }
   AnswerWaiting();  // Also of what something else has logged meanwhile.
-  RollWhenAcknowledged();
+  day_end_.Advance();
   if (!serves_) BeginToServe();
   ReleaseHeldForStandbys();
 }
@@ -80,8 +80,8 @@ void TickerplantService::OnReplicationProgress() {
 // A new leader serves clients once its log is settled, and not in a day that has passed: the
 // members may have been down at its end.
 void TickerplantService::BeginToServe() {
-  if (!replication_->is_settled() || rolling_) return;
-  if (tickerplant_->IsRollDue()) return RollTo(tickerplant_->NextDay());
+  if (!replication_->is_settled() || day_end_.is_ending()) return;
+  if (tickerplant_->IsRollDue()) return day_end_.EndIfDue();
   serves_ = true;
   LogInfo("leader serves clients date={} seq={}", FormatDate(tickerplant_->date()),
           tickerplant_->logged_seq());
@@ -120,33 +120,6 @@ void TickerplantService::ReleaseHeldForStandbys() {
   for (const std::weak_ptr<wire::Connection>& weak : std::exchange(held_for_standbys_, {})) {
     if (const std::shared_ptr<wire::Connection> connection = weak.lock()) Resume(*connection);
   }
-}
-
-// Ends the day and begins `next`, when the standbys have. Rows wait until then.
-void TickerplantService::RollTo(int32_t next) {
-  if (rolling_) return;
-  rolling_ = {next};
-  RollWhenAcknowledged();
-}
-
-void TickerplantService::RollWhenAcknowledged() {
-  if (!rolling_ || failed_ || tickerplant_->has_staged()) return;
-  if (clock_.MonotonicNs() < rolling_->again_ns) return;
-  const ReplicaPlace next{rolling_->next, 0};
-  if (!rolling_->is_offered) {
-    replication_->OfferNextDay(tickerplant_->date(), rolling_->next);
-    rolling_->is_offered = true;
-  }
-  if (!replication_->IsAcknowledged(next)) return;
-  if (const absl::Status ended = tickerplant_->EndDayTo(rolling_->next); !ended.ok()) {
-    static LogLimit limit(60 * kNsPerSecond);
-    if (limit.Pass()) LogError("day not ended, trying again error=\"{}\"", Message(ended));
-    rolling_->again_ns = clock_.MonotonicNs() + kRollPauseNs;
-    return;
-  }
-  replication_->OnLogged(next);
-  rolling_.reset();
-  TakeHeldForNextDay();
 }
 
 absl::StatusOr<Value> TickerplantService::ReplicaStats() const {

@@ -485,7 +485,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args args) {
                                 FormatDate(date), FormatDate(plant().date()));
     }
   }
-  TS_RETURN_IF_ERROR(service_.EndDay());
+  TS_RETURN_IF_ERROR(service_.day_end_.EndByRequest());
   return Value();
 }
 
@@ -502,7 +502,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::AddPublisher(Args args) {
 
 absl::StatusOr<Value> TickerplantService::Verbs::AddCloser(Args args) {
   TS_RETURN_IF_ERROR(CheckProcessName(protocol::kCloser, args[0]));
-  service_.closers_.Add(args[0].symbol(), sender_.id());
+  service_.day_end_.closers().Add(args[0].symbol(), sender_.id());
   return Value();
 }
 
@@ -515,8 +515,10 @@ absl::StatusOr<Value> TickerplantService::Verbs::Closed(Args args) {
                               FormatDate(args[1].as<int32_t>()), FormatDate(plant().date()));
   }
   // About an earlier day, or from a closer that the day no longer waits for.
-  if (!service_.closers_.is_closing() || args[1].as<int32_t>() != plant().date()) return Value();
-  if (service_.closers_.OnClosed(args[0].symbol(), sender_.id())) return Value();
+  DayEnd& day = service_.day_end_;
+  const bool is_closing = day.state() == DayEnd::State::kClosing;
+  if (!is_closing || args[1].as<int32_t>() != plant().date()) return Value();
+  if (day.closers().OnClosed(args[0].symbol(), sender_.id())) return Value();
   return FailedPrecondition("closer: this connection has not registered {}", args[0].symbol());
 }
 

@@ -2,6 +2,9 @@
 
 // The replication of a leader without standbys, for tests.
 
+#include <cstdint>
+#include <optional>
+
 #include "tickerplant/standby/replication.h"
 
 namespace tickstack::tickerplant {
@@ -10,14 +13,16 @@ class FakeReplication final : public Replication {
  public:
   explicit FakeReplication(uint64_t epoch) : epoch_(epoch) {}
 
-  bool acknowledges = true;  // False: rows wait.
+  bool acknowledges = true;            // False: rows wait.
+  int32_t offered_day = 0;             // The next day that was offered last; 0: none.
+  std::optional<ReplicaPlace> logged;  // What OnLogged was told last.
 
   absl::Status Offer(ReplicaPlace, const tplog::TplogBlock&) override { return absl::OkStatus(); }
   bool HasRoom() const override { return true; }
   bool IsAcknowledged(ReplicaPlace) const override { return acknowledges; }
-  void OnLogged(ReplicaPlace) override {}
+  void OnLogged(ReplicaPlace place) override { logged = place; }
   void Tick() override {}
-  void OfferNextDay(int32_t, int32_t) override {}
+  void OfferNextDay(int32_t, int32_t next) override { offered_day = next; }
   bool is_settled() override { return true; }
   bool has_enough() const override { return true; }
   bool is_cut_off() const override { return false; }
