@@ -1,6 +1,5 @@
 #include "tickerplant/day_end.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -52,8 +51,9 @@ void DayEnd::Begin(Ending ending) {
   Advance();
 }
 
-// The only function that changes the state. Each step sets it first, so that whatever the step calls
-// finds it. Messages that waited are taken last: they may contain a request that ends the next day.
+// The only function that changes the state. Each step sets it first, so that whatever the step
+// calls finds it. Messages that waited are taken last: they may contain a request that ends the
+// next day.
 void DayEnd::Advance() {
   if (state_ == State::kOpen) {
     if (!ending_) return;
@@ -153,10 +153,6 @@ bool DayEnd::MustWait(uint64_t connection, bool may_have_rows) const {
       return may_have_rows;
   }
   return false;
-}
-
-bool DayEnd::HasHeld(uint64_t connection) const {
-  return std::ranges::find(held_, connection, &HeldMessage::connection) != held_.end();
 }
 
 }  // namespace tickstack::tickerplant

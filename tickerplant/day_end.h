@@ -95,8 +95,6 @@ class DayEnd {
   // Keeps a message that has to wait. The caller does not read its connection meanwhile, so that
   // its rows stay in their order.
   void Hold(HeldMessage message) { held_.push_back(std::move(message)); }
-  // True if a message of this connection waits.
-  bool HasHeld(uint64_t connection) const;
 
  private:
   // Why the day ends. Until it has ended, its end has begun.

@@ -61,6 +61,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       batch_timer_(loop),
       day_timer_(loop),
       retry_timer_(loop),
+      gate_([this](uint64_t connection, bool is_read) { SetReading(connection, is_read); }),
       alive_timer_(loop),
       replication_timer_(loop) {
   if (batches_.interval_ns() > 0) {
@@ -117,7 +118,7 @@ void TickerplantService::Take(Connection& connection, const wire::ReceivedMessag
   }
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
   if (rows != nullptr) return StageMessage(connection, message, *rows);
-  if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
+  if (BehindOutletOf(connection) != nullptr) return gate_.HoldRequest({connection, message});
   Evaluate(connection, message);
 }
 
@@ -296,7 +297,7 @@ void TickerplantService::OnDrained(Connection& connection) {
     if (stager_ == connection.id()) {
       // Clients that only query are still answered.
       if (replication_ == nullptr || disk_full_) {
-        RetryLater(&connection);
+        RetryLater(connection);
       } else {
         HoldForStandbys(connection);
       }
@@ -369,17 +370,21 @@ bool TickerplantService::LogRows() {
   return true;
 }
 
-void TickerplantService::RetryLater(Connection* feed) {
-  feed->PauseReading();
-  paused_.push_back(feed->weak_from_this());
+// Called by gate_.
+void TickerplantService::SetReading(uint64_t connection, bool is_read) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  is_read ? found->second->ResumeReading() : found->second->PauseReading();
+}
+
+void TickerplantService::RetryLater(const Connection& feed) {
+  gate_.Stop(feed.id(), ReadGate::Reason::kDiskFull);
   retry_timer_.Every(kRetryPause, [this] {
     CommitStaged();
     if (replication_ != nullptr ? disk_full_ : tickerplant_->has_staged()) return;
     retry_timer_.Cancel();
     AnswerWaiting();
-    for (const std::weak_ptr<Connection>& weak : std::exchange(paused_, {})) {
-      if (const std::shared_ptr<Connection> connection = weak.lock()) connection->ResumeReading();
-    }
+    gate_.ReleaseAll(ReadGate::Reason::kDiskFull);
   });
 }
 
@@ -416,10 +421,10 @@ void TickerplantService::EndDayTo(int32_t next, std::function<void(absl::Status)
   day_end_.EndAsUpstream(next, std::move(done));
 }
 
-void TickerplantService::HoldForNextDay(Connection& connection,
+void TickerplantService::HoldForNextDay(const Connection& connection,
                                         const wire::ReceivedMessage& message) {
   day_end_.Hold({connection, message});
-  connection.PauseReading();
+  gate_.Stop(connection.id(), ReadGate::Reason::kNextDay);
 }
 
 void TickerplantService::TakeHeld(std::vector<HeldMessage> held) {
@@ -427,8 +432,8 @@ void TickerplantService::TakeHeld(std::vector<HeldMessage> held) {
     const auto found = connections_.find(message.connection);
     if (found == connections_.end()) continue;
     const std::shared_ptr<Connection> connection = found->second;
-    // Reads again later, unless what follows pauses it.
-    connection->ResumeReading();
+    // Reads again later, unless what follows stops it.
+    gate_.Release(connection->id(), ReadGate::Reason::kNextDay);
     const std::shared_ptr<const void> owner = message.body;
     Take(*connection, {message.kind, message.body->span(), owner});
     OnDrained(*connection);
@@ -452,12 +457,6 @@ void TickerplantService::SendInOrder(uint64_t connection, const Value& message) 
   if (outlet == outlets_.end()) return found->second->SendAsync(message);
   tickerplant_->SendInOrder(outlet->second.get(),
                             wire::EncodeMessage(MessageKind::kAsync, message));
-}
-
-// Keeps a request until its sender has caught up, and reads no other meanwhile.
-void TickerplantService::Hold(Connection& connection, const wire::ReceivedMessage& message) {
-  held_requests_[connection.id()].emplace_back(connection, message);
-  connection.PauseReading();
 }
 
 void TickerplantService::OnSent(Connection&) { ServeBehind(); }
@@ -486,38 +485,31 @@ void TickerplantService::TakeServeTurn() {
 // Answers what a subscriber asked while it was behind.
 void TickerplantService::GoLive(const Outlet* outlet) {
   const uint64_t id = static_cast<const ConnectionOutlet*>(outlet)->connection().id();
-  const auto held = held_requests_.find(id);
-  if (held == held_requests_.end()) return;
-  const std::vector<HeldMessage> requests = std::move(held->second);
-  held_requests_.erase(held);
+  const std::vector<HeldMessage> requests = gate_.TakeRequests(id);
   const auto found = connections_.find(id);
-  if (found == connections_.end()) return;
+  if (requests.empty() || found == connections_.end()) return;
   const std::shared_ptr<Connection> connection = found->second;
   for (const HeldMessage& request : requests) {
     const std::shared_ptr<const void> owner = request.body;
     Take(*connection, {request.kind, request.body->span(), owner});
   }
   OnDrained(*connection);
-  Resume(*connection);
-}
-
-// Reads a connection again, unless the closing day holds it, whose end does so.
-void TickerplantService::Resume(Connection& connection) {
-  if (!day_end_.HasHeld(connection.id())) connection.ResumeReading();
+  gate_.Release(id, ReadGate::Reason::kBehind);
 }
 
 // Stops reading a feed that asked to wait for subscribers that are behind.
-void TickerplantService::HoldFeed(Connection& connection) {
+void TickerplantService::HoldFeed(const Connection& connection) {
   if (feed_windows_.empty() || tickerplant_->catch_up().size() == 0) return;
   const uint64_t behind_rows = tickerplant_->catch_up().LagOfFurthest().rows;
-  if (feed_windows_.MustWait(connection.id(), behind_rows)) connection.PauseReading();
+  if (feed_windows_.MustWait(connection.id(), behind_rows)) {
+    gate_.Stop(connection.id(), ReadGate::Reason::kWindow);
+  }
 }
 
 void TickerplantService::ReleaseFeeds() {
   if (feed_windows_.waiting() == 0) return;
   for (const uint64_t id : feed_windows_.Release(tickerplant_->catch_up().LagOfFurthest().rows)) {
-    const auto found = connections_.find(id);
-    if (found != connections_.end()) Resume(*found->second);
+    gate_.Release(id, ReadGate::Reason::kWindow);
   }
 }
 
@@ -551,7 +543,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
     }
   }
   answers_.OnConnectionGone(connection.id());
-  held_requests_.erase(connection.id());
+  gate_.OnConnectionGone(connection.id());
   chained_.erase(connection.id());
   feed_windows_.OnConnectionGone(connection.id());
   if (standbys_ != nullptr) standbys_->OnConnectionGone(connection.id());

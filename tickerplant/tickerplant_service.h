@@ -11,7 +11,12 @@
 // before them; rows that it publishes are taken immediately.
 //
 // While the disk is full, feeds are not read and the write is retried; subscribers and queries are
-// served. Threads: everything runs on the loop's thread.
+// served.
+//
+// What waits is in classes of their own: answers for the log (answer_queue.h), rows for the next
+// day (day_end.h), and connections that are not read (read_gate.h).
+//
+// Threads: everything runs on the loop's thread.
 
 #include <chrono>
 #include <functional>
@@ -31,6 +36,7 @@
 #include "tickerplant/held_message.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/publishers.h"
+#include "tickerplant/read_gate.h"
 #include "tickerplant/standby/replication.h"
 #include "tickerplant/standby/standbys.h"
 #include "tickerplant/tickerplant.h"
@@ -104,6 +110,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
  private:
   class Verbs;
   struct Verb;
+
   void Take(wire::Connection& connection, const wire::ReceivedMessage& message);
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
                     const Verb& verb);
@@ -122,27 +129,26 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
   void Fail(const absl::Status& why);
   void AnswerWaiting();
   absl::StatusOr<Value> ValueOf(const Receipt& receipt, const wire::Connection& of) const;
-  void RetryLater(wire::Connection* feed);
+  void SetReading(uint64_t connection, bool is_read);
+  void RetryLater(const wire::Connection& feed);
   void SayAliveTo(wire::Connection& connection);
   void SayAlive();
-  void HoldForStandbys(wire::Connection& connection);
+  void HoldForStandbys(const wire::Connection& connection);
   bool MustWaitForStandbys() const;
   void TakeAcknowledgement(wire::Connection& connection, const wire::ReceivedMessage& message);
   void ReleaseHeldForStandbys();
   bool RefuseUnsettled(wire::Connection& connection, const wire::ReceivedMessage& message,
                        const std::optional<std::string_view>& verb);
   void BeginToServe();
-  void HoldForNextDay(wire::Connection& connection, const wire::ReceivedMessage& message);
+  void HoldForNextDay(const wire::Connection& connection, const wire::ReceivedMessage& message);
   ConnectionOutlet& OutletOf(wire::Connection& connection);
   const Outlet* BehindOutletOf(const wire::Connection& connection) const;
-  void Hold(wire::Connection& connection, const wire::ReceivedMessage& message);
   void ServeBehind();
   void TakeServeTurn();
   void GoLive(const Outlet* outlet);
   void DropStalled();
-  void HoldFeed(wire::Connection& connection);
+  void HoldFeed(const wire::Connection& connection);
   void ReleaseFeeds();
-  void Resume(wire::Connection& connection);
 
   wire::EventLoop& loop_;
   const Clock& clock_;
@@ -158,7 +164,7 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
   // For connections that may not publish to all tables: whether they may, by the table's index.
   std::unordered_map<uint64_t, std::vector<bool>> may_publish_;
   AnswerQueue answers_;
-  std::vector<std::weak_ptr<wire::Connection>> paused_;
+  ReadGate gate_;
   // Clients that know several tickerplants, and leave this one if they hear nothing from it.
   std::vector<std::weak_ptr<wire::Connection>> told_alive_;
   wire::Timer alive_timer_;
@@ -176,14 +182,10 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
   uint64_t stager_ = 0;  // Id of the connection that staged last.
   LogRanges log_ranges_;
   std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
-  // Requests of subscribers that are behind, by connection.
-  std::unordered_map<uint64_t, std::vector<HeldMessage>> held_requests_;
   std::unique_ptr<Replication> replication_;  // nullptr: the log is here alone.
   Standbys* standbys_ = nullptr;              // replication_, if it is of this kind.
   bool serves_ = false;                       // With replication: clients are not refused any more.
   wire::Timer replication_timer_;
-  // Connections that are not read because too much waits for standbys.
-  std::vector<std::weak_ptr<wire::Connection>> held_for_standbys_;
   bool serve_turn_posted_ = false;
   int64_t stall_max_ns_ = 600 * kNsPerSecond;
   // Expires with this object, so that later callbacks do nothing.

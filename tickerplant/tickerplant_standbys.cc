@@ -105,21 +105,17 @@ bool TickerplantService::MustWaitForStandbys() const {
 }
 
 // Does not read a feed whose rows wait for standbys, if too many do.
-void TickerplantService::HoldForStandbys(wire::Connection& connection) {
+void TickerplantService::HoldForStandbys(const wire::Connection& connection) {
   if (!MustWaitForStandbys()) return;
   if (!replication_->has_enough()) {
     static LogLimit limit(10 * kNsPerSecond);
     if (limit.Pass()) LogWarn("log cannot be replicated, feeds are paused");
   }
-  connection.PauseReading();
-  held_for_standbys_.push_back(connection.weak_from_this());
+  gate_.Stop(connection.id(), ReadGate::Reason::kStandbys);
 }
 
 void TickerplantService::ReleaseHeldForStandbys() {
-  if (held_for_standbys_.empty() || MustWaitForStandbys()) return;
-  for (const std::weak_ptr<wire::Connection>& weak : std::exchange(held_for_standbys_, {})) {
-    if (const std::shared_ptr<wire::Connection> connection = weak.lock()) Resume(*connection);
-  }
+  if (!MustWaitForStandbys()) gate_.ReleaseAll(ReadGate::Reason::kStandbys);
 }
 
 absl::StatusOr<Value> TickerplantService::ReplicaStats() const {
