@@ -9,6 +9,7 @@
 #include "query/columns/errors.h"
 #include "security/user_rights.h"
 #include "serve/loop_answers.h"
+#include "tickerplant/standby/unsettled.h"
 #include "tickerplant/verbs.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
@@ -107,11 +108,13 @@ void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedM
 
 void TickerplantService::Take(Connection& connection, const wire::ReceivedMessage& message) {
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
-  if (name == protocol::kReplicaAcked && standbys_ != nullptr &&
-      standbys_->HasConnection(connection.id()) && message.kind == MessageKind::kAsync) {
-    return TakeAcknowledgement(connection, message);
+  if (replication_ != nullptr) {
+    if (const auto taken = replication_->TakeMessage(connection.id(), message, name)) {
+      if (!taken->ok()) connection.Close(*taken);
+      return;
+    }
+    if (!serves_ && RefuseUnsettled(connection, message, name)) return;
   }
-  if (replication_ != nullptr && RefuseUnsettled(connection, message, name)) return;
   if (day_end_.is_ending() &&
       day_end_.MustWait(connection.id(), !name || !Verbs::IsWithoutRows(*name))) {
     return HoldForNextDay(connection, message);

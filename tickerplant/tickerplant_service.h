@@ -134,11 +134,6 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
   void SayAliveTo(wire::Connection& connection);
   void SayAlive();
   void HoldForStandbys(const wire::Connection& connection);
-  bool MustWaitForStandbys() const;
-  void TakeAcknowledgement(wire::Connection& connection, const wire::ReceivedMessage& message);
-  void ReleaseHeldForStandbys();
-  bool RefuseUnsettled(wire::Connection& connection, const wire::ReceivedMessage& message,
-                       const std::optional<std::string_view>& verb);
   void BeginToServe();
   void HoldForNextDay(const wire::Connection& connection, const wire::ReceivedMessage& message);
   ConnectionOutlet& OutletOf(wire::Connection& connection);

@@ -226,6 +226,27 @@ TEST_F(TickerplantServiceTest, AFeedIsAnsweredWhenItsRowsAreLogged) {
   EXPECT_THAT(rows, ElementsAre(0, 3));
 }
 
+// Goal: a new leader tells no client of rows before its log is settled, and says how far it is.
+TEST_F(TickerplantServiceTest, RefusesClientsUntilItsLogIsSettled) {
+  auto replication = std::make_unique<FakeReplication>(1);
+  FakeReplication& unsettled = *replication;
+  unsettled.settled = false;
+  service_->Lead(std::move(replication));
+  Peer asker, feed, member;
+  EXPECT_EQ(Message(Ask(Connect(asker), ".u.j").status()),
+            "standby: this tickerplant takes over, and waits for its standbys");
+  Connect(feed).SendAsync(UpdOf("trade", Trade("A")));
+  EXPECT_TRUE(Ask(Connect(member), ".u.replica[]").ok());
+  Until([&] { return asker.closed && feed.closed; });
+  EXPECT_FALSE(member.closed);
+  EXPECT_EQ(service_->tickerplant().upds_staged(), 0u);
+  unsettled.settled = true;
+  Peer later;
+  wire::Connection& served = Connect(later);
+  simulation_.RunFor(10ms);
+  EXPECT_EQ(*Ask(served, ".u.j"), Value::Long(0));
+}
+
 // Goal: a feed does not learn that it has a name after another one has taken it over.
 TEST_F(TickerplantServiceTest, AClaimThatWaitsIsRefusedIfTheNameIsTakenOver) {
   FakeReplication& slow = LeadSlowly();

@@ -6,13 +6,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "tickerplant/tickerplant_service.h"
-#include "tickerplant/verbs.h"
-#include "wire/codec.h"
-#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
-
-namespace protocol = wire::protocol;
 
 using namespace std::chrono_literals;
 
@@ -40,31 +35,6 @@ void TickerplantService::Lead(std::unique_ptr<Replication> replication) {
   BeginToServe();  // It may need nobody.
 }
 
-// Refuses everything but standbys' messages until this leader serves clients. True if it is
-// refused.
-bool TickerplantService::RefuseUnsettled(wire::Connection& connection,
-                                         const wire::ReceivedMessage& message,
-                                         const std::optional<std::string_view>& verb) {
-  if (serves_) return false;
-  if (verb == protocol::kReplicate || verb == protocol::kReplicaAcked ||
-      verb == protocol::kReplica) {
-    return false;
-  }
-  // As a standby refuses (cluster_member.h): the next attempt may find this leader ready.
-  const bool is_query =
-      !message.body.empty() && message.body[0] == static_cast<std::byte>(Type::kChar);
-  if (is_query) {
-    const absl::StatusOr<Value> request = wire::Decode(message.body);
-    if (request.ok() && AsksForReplica(*request)) return false;
-  }
-  if (is_query && message.kind == wire::MessageKind::kSync) {
-    connection.ReplyError(connection.TakeTicket(),
-                          "standby: this tickerplant takes over, and waits for its standbys");
-  }
-  connection.CloseWhenSent(100ms);
-  return true;
-}
-
 void TickerplantService::OnReplicationProgress() {
   if (failed_) return;
   if (tickerplant_->has_staged()) {
@@ -74,7 +44,7 @@ void TickerplantService::OnReplicationProgress() {
   AnswerWaiting();  // Also of what something else has logged meanwhile.
   day_end_.Advance();
   if (!serves_) BeginToServe();
-  ReleaseHeldForStandbys();
+  if (replication_->CanTakeRows()) gate_.ReleaseAll(ReadGate::Reason::kStandbys);
 }
 
 // A new leader serves clients once its log is settled, and not in a day that has passed: the
@@ -87,35 +57,14 @@ void TickerplantService::BeginToServe() {
           tickerplant_->logged_seq());
 }
 
-// An acknowledgement of a standby that has joined, and so has the right to. It is not one of the
-// requests whose number per second is limited: those that are too many are dropped.
-void TickerplantService::TakeAcknowledgement(wire::Connection& connection,
-                                             const wire::ReceivedMessage& message) {
-  const absl::Status taken = [&]() -> absl::Status {
-    TS_ASSIGN_OR_RETURN(const Value value, wire::Decode(message.body));
-    if (!value.is_list()) return InvalidArgument("type: {} takes a list", protocol::kReplicaAcked);
-    TS_ASSIGN_OR_RETURN(const ReplicaAck ack, ParseAck(std::span(value.items()).subspan(1)));
-    return standbys_->OnAck(connection.id(), ack);
-  }();
-  if (!taken.ok()) connection.Close(taken);
-}
-
-bool TickerplantService::MustWaitForStandbys() const {
-  return !replication_->has_enough() || !replication_->HasRoom();
-}
-
 // Does not read a feed whose rows wait for standbys, if too many do.
 void TickerplantService::HoldForStandbys(const wire::Connection& connection) {
-  if (!MustWaitForStandbys()) return;
+  if (replication_->CanTakeRows()) return;
   if (!replication_->has_enough()) {
     static LogLimit limit(10 * kNsPerSecond);
     if (limit.Pass()) LogWarn("log cannot be replicated, feeds are paused");
   }
   gate_.Stop(connection.id(), ReadGate::Reason::kStandbys);
-}
-
-void TickerplantService::ReleaseHeldForStandbys() {
-  if (!MustWaitForStandbys()) gate_.ReleaseAll(ReadGate::Reason::kStandbys);
 }
 
 absl::StatusOr<Value> TickerplantService::ReplicaStats() const {

@@ -6,10 +6,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "table/value.h"
 #include "tickerplant/standby/commit_gate.h"
+
+namespace tickstack::wire {
+struct ReceivedMessage;
+}  // namespace tickstack::wire
 
 namespace tickstack::tickerplant {
 
@@ -24,6 +31,16 @@ class Replication : public CommitGate {
   virtual bool is_settled() = 0;
   // False: rows cannot be logged at the moment, so feeds are paused.
   virtual bool has_enough() const = 0;
+  // False: feeds whose rows wait are not read, since no rows can be logged, or too many wait.
+  bool CanTakeRows() const { return has_enough() && HasRoom(); }
+  // Takes a message that a member sends to its leader outside of requests. `verb` is its name, as
+  // wire::PeekVerb returns it. nullopt if it is no such message. After an error, the caller closes
+  // the connection.
+  virtual std::optional<absl::Status> TakeMessage(
+      uint64_t /*connection*/, const wire::ReceivedMessage& /*message*/,
+      const std::optional<std::string_view>& /*verb*/) {
+    return std::nullopt;
+  }
   // True: another member may lead by now, so clients that know several addresses should look for
   // it.
   virtual bool is_cut_off() const = 0;

@@ -14,6 +14,7 @@ class FakeReplication final : public Replication {
   explicit FakeReplication(uint64_t epoch) : epoch_(epoch) {}
 
   bool acknowledges = true;            // False: rows wait.
+  bool settled = true;                 // What is_settled returns.
   int32_t offered_day = 0;             // The next day that was offered last; 0: none.
   std::optional<ReplicaPlace> logged;  // What OnLogged was told last.
 
@@ -23,7 +24,7 @@ class FakeReplication final : public Replication {
   void OnLogged(ReplicaPlace place) override { logged = place; }
   void Tick() override {}
   void OfferNextDay(int32_t, int32_t next) override { offered_day = next; }
-  bool is_settled() override { return true; }
+  bool is_settled() override { return settled; }
   bool has_enough() const override { return true; }
   bool is_cut_off() const override { return false; }
   uint64_t epoch() const override { return epoch_; }

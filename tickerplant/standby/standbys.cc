@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "base/logging.h"
@@ -10,6 +11,7 @@
 #include "tickerplant/cluster/leadership.h"
 #include "tickerplant/tables_text.h"
 #include "wire/codec.h"
+#include "wire/connection.h"
 #include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
@@ -206,6 +208,19 @@ bool Standbys::FindOwnEnd(const std::vector<tplog::LogEnd>& ends, ReplicaStart& 
     return true;
   }
   return false;
+}
+
+std::optional<absl::Status> Standbys::TakeMessage(uint64_t connection,
+                                                  const wire::ReceivedMessage& message,
+                                                  const std::optional<std::string_view>& verb) {
+  const bool is_ack = verb == protocol::kReplicaAcked &&
+                      message.kind == wire::MessageKind::kAsync && HasConnection(connection);
+  if (!is_ack) return std::nullopt;
+  const absl::StatusOr<Value> value = wire::Decode(message.body);
+  if (!value.ok()) return value.status();
+  if (!value->is_list()) return InvalidArgument("type: {} takes a list", protocol::kReplicaAcked);
+  const absl::StatusOr<ReplicaAck> ack = ParseAck(std::span(value->items()).subspan(1));
+  return ack.ok() ? OnAck(connection, *ack) : ack.status();
 }
 
 absl::Status Standbys::OnAck(uint64_t connection, const ReplicaAck& ack) {

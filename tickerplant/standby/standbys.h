@@ -105,6 +105,11 @@ class Standbys final : public Replication {
   void Tick() override;
 
   // Replication:
+  // Takes `.u.acked` of a standby that has joined, and so has the right to. It is not one of the
+  // requests whose number per second is limited: those that are too many are dropped. Errors: those
+  // of OnAck; kInvalidArgument if it cannot be parsed.
+  std::optional<absl::Status> TakeMessage(uint64_t connection, const wire::ReceivedMessage& message,
+                                          const std::optional<std::string_view>& verb) override;
   void OfferNextDay(int32_t date, int32_t next) override;
   absl::Status Offer(ReplicaPlace at, const tplog::TplogBlock& block) override;
   bool HasRoom() const override {

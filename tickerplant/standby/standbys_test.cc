@@ -11,7 +11,9 @@
 #include "base/time.h"
 #include "tickerplant/standby/standby_log.h"
 #include "tplog/tplog_for_test.h"
+#include "wire/connection.h"
 #include "wire/protocol.h"
+#include "wire/upd.h"
 
 namespace tickstack::tickerplant {
 
@@ -895,6 +897,35 @@ TEST_F(StandbysTest, RefusesANameOrALogWithoutDroppingAnotherStandby) {
   EXPECT_TRUE(b_.closed.ok());
   EXPECT_TRUE(standbys->HasConnection(b_.connection));
   EXPECT_FALSE(standbys->HasConnection(999));
+}
+
+// Goal: the leader takes acknowledgements of its standbys as they arrive, and leaves all else to
+// its verbs. Method: the same bytes on other connections and as a sync request, and places that
+// were never sent.
+TEST_F(StandbysTest, TakesAcknowledgementsOfItsStandbysOnly) {
+  Lead("a", 0);
+  ASSERT_TRUE(b_.Join(*standbys).ok());
+  const auto take = [&](uint64_t connection, wire::MessageKind kind, const Value& value) {
+    ByteBuffer body;
+    wire::Encode(value, body);
+    const std::shared_ptr<const void> owner;
+    return standbys->TakeMessage(connection, {kind, body.span(), owner},
+                                 wire::PeekVerb(body.span()));
+  };
+  const Value ack = AckMessage({b_.epoch, b_.log->place(), std::nullopt});
+  const std::optional<absl::Status> taken = take(b_.connection, wire::MessageKind::kAsync, ack);
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_TRUE(taken->ok()) << *taken;
+  EXPECT_FALSE(take(999, wire::MessageKind::kAsync, ack).has_value());
+  EXPECT_FALSE(take(b_.connection, wire::MessageKind::kSync, ack).has_value());
+  const Value other = Value::List({Value::Symbol(".u.upd"), Value::Symbol("trade"), Value()});
+  EXPECT_FALSE(take(b_.connection, wire::MessageKind::kAsync, other).has_value());
+  const Value beyond = AckMessage({b_.epoch, {kDay, 77}, std::nullopt});
+  EXPECT_EQ(take(b_.connection, wire::MessageKind::kAsync, beyond)->code(),
+            absl::StatusCode::kInvalidArgument);
+  const Value short_one = Value::List({Value::Symbol(protocol::kReplicaAcked), Value()});
+  EXPECT_EQ(take(b_.connection, wire::MessageKind::kAsync, short_one)->code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 // Goal: a standby with another map of shards gets no rows, which it would continue by its own map.
