@@ -186,7 +186,7 @@ TEST_F(DayEndTest, EndsAsTheUpstreamDid) {
   day_->EndAsUpstream(kDay + 4, done);
   EXPECT_FALSE(ended.has_value());
   EXPECT_EQ(day_->state(), State::kClosing);
-  StageRow();  // Of the closer.
+  StageRow();  // The closer publishes it.
   day_->closers().OnClosed("bars", 1);
   simulation_.RunFor(2ms);
   ASSERT_TRUE(ended && ended->ok());
@@ -233,7 +233,7 @@ TEST_F(DayEndTest, EndsWithTheStandbys) {
   simulation_.RunFor(1s);
   day_->EndIfDue();
   EXPECT_EQ(day_->state(), State::kClosing);
-  StageRow();  // Of the closer.
+  StageRow();  // The closer publishes it.
   replication_.acknowledges = false;
   day_->closers().OnClosed("bars", 1);
   simulation_.RunFor(2ms);

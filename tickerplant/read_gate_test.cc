@@ -30,9 +30,8 @@ class ReadGateTest : public testing::Test {
   }
 
   std::vector<std::pair<uint64_t, bool>> set_;  // What connections were told, in order.
-  ReadGate gate_{[this](uint64_t connection, bool is_read) {
-    set_.emplace_back(connection, is_read);
-  }};
+  ReadGate gate_{
+      [this](uint64_t connection, bool is_read) { set_.emplace_back(connection, is_read); }};
 };
 
 TEST_F(ReadGateTest, StopsAConnectionAndReadsItAgain) {
@@ -148,8 +147,8 @@ TEST_F(ReadGateTest, ReadsWhatHasNoReason) {
     }
     set_.clear();
     for (uint64_t i = 0; i < 3; ++i) {
-      const bool has_reason = std::ranges::any_of(
-          kReasons, [&](Reason each) { return stopped.contains({i, each}); });
+      const bool has_reason =
+          std::ranges::any_of(kReasons, [&](Reason each) { return stopped.contains({i, each}); });
       ASSERT_EQ(gate_.is_read(i), !has_reason) << step;
       ASSERT_EQ(not_read.contains(i), has_reason) << step;
     }

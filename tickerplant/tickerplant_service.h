@@ -177,9 +177,9 @@ class TickerplantService : public wire::ServerHandler, public UpstreamTarget, pu
   uint64_t stager_ = 0;  // Id of the connection that staged last.
   LogRanges log_ranges_;
   std::unordered_map<uint64_t, LogRanges> chained_;  // Of chained tickerplants, by connection.
-  std::unique_ptr<Replication> replication_;  // nullptr: the log is here alone.
-  Standbys* standbys_ = nullptr;              // replication_, if it is of this kind.
-  bool serves_ = false;                       // With replication: clients are not refused any more.
+  std::unique_ptr<Replication> replication_;         // nullptr: the log is here alone.
+  Standbys* standbys_ = nullptr;                     // replication_, if it is of this kind.
+  bool serves_ = false;  // With replication: clients are not refused any more.
   wire::Timer replication_timer_;
   bool serve_turn_posted_ = false;
   int64_t stall_max_ns_ = 600 * kNsPerSecond;

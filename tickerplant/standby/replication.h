@@ -36,9 +36,9 @@ class Replication : public CommitGate {
   // Takes a message that a member sends to its leader outside of requests. `verb` is its name, as
   // wire::PeekVerb returns it. nullopt if it is no such message. After an error, the caller closes
   // the connection.
-  virtual std::optional<absl::Status> TakeMessage(
-      uint64_t /*connection*/, const wire::ReceivedMessage& /*message*/,
-      const std::optional<std::string_view>& /*verb*/) {
+  virtual std::optional<absl::Status> TakeMessage(uint64_t /*connection*/,
+                                                  const wire::ReceivedMessage& /*message*/,
+                                                  const std::optional<std::string_view>& /*verb*/) {
     return std::nullopt;
   }
   // True: another member may lead by now, so clients that know several addresses should look for
