@@ -32,9 +32,9 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def threads(pid):
-    """Returns (nice value, CPU seconds) of each thread, starting with the first."""
+    """Returns (nice value, CPU seconds) of each thread, starting with the first, whose number may not be the lowest."""
     found = []
-    for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+    for task in sorted(os.listdir(f"/proc/{pid}/task"), key=lambda task: int(task) != pid):
         with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
         found.append((int(fields[16]), (int(fields[11]) + int(fields[12])) / TICKS_PER_S))
