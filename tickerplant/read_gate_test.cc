@@ -132,7 +132,7 @@ TEST_F(ReadGateTest, ReadsWhatHasNoReason) {
         gate_.Release(connection, reason);
         stopped.erase({connection, reason});
         break;
-      case 4:
+      default:
         gate_.ReleaseAll(reason);
         std::erase_if(stopped, [=](const auto& entry) { return entry.second == reason; });
         break;

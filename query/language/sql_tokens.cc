@@ -88,7 +88,6 @@ bool SqlToken::IsQuotedName() const {
 }
 
 std::vector<SqlToken> TokensOfSql(std::string_view text) {
-  using Kind = SqlToken::Kind;
   std::vector<SqlToken> tokens;
   size_t last = 0;
   for (size_t at = AfterBlanks(text, 0); at < text.size(); at = AfterBlanks(text, last)) {
@@ -96,35 +95,35 @@ std::vector<SqlToken> TokensOfSql(std::string_view text) {
     token.after_blank = at > last;
     size_t end = at + 1;
     if (IsWordStart(text[at])) {
-      token.kind = Kind::kWord;
+      token.kind = SqlToken::Kind::kWord;
       while (end < text.size() && IsWordPart(text[end])) ++end;
     } else if (IsDigitOfSql(text[at])) {
-      token.kind = Kind::kNumber;
+      token.kind = SqlToken::Kind::kNumber;
       while (end < text.size() && (IsWordPart(text[end]) || text[end] == '.')) ++end;
     } else if (const auto quoted = text[at] == '\'' ? EndOfSqlText(text, at) : std::nullopt) {
-      token.kind = Kind::kText;
+      token.kind = SqlToken::Kind::kText;
       end = *quoted;
     } else if (const auto name = text[at] == '`' ? EndOfBackquoted(text, at) : std::nullopt) {
-      token.kind = Kind::kQuoted;
+      token.kind = SqlToken::Kind::kQuoted;
       token.backquoted = true;
       end = *name;
     } else if (text[at] == '"') {
-      token.kind = Kind::kQuoted;
+      token.kind = SqlToken::Kind::kQuoted;
       end = EndOfString(text, at);
     } else {
       end = EndOfSign(text, at);
     }
     last = end;
     const std::string_view whole = text.substr(at, end - at);
-    if (token.kind == Kind::kText) {
+    if (token.kind == SqlToken::Kind::kText) {
       token.text = WithoutQuotes(whole);
-    } else if (token.kind == Kind::kQuoted) {
+    } else if (token.kind == SqlToken::Kind::kQuoted) {
       token.text = whole.substr(1, whole.size() - std::min<size_t>(whole.size(), 2));
     } else {
       token.text = whole;
     }
     token.lower = token.text;
-    if (token.kind == Kind::kWord) {
+    if (token.kind == SqlToken::Kind::kWord) {
       for (char& c : token.lower)
         c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
