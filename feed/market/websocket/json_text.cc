@@ -97,6 +97,8 @@ class JsonWalk {
     if (!Take(value.get_array().get(array))) return false;
     for (auto result : array) {
       if (!Take(result.error())) return false;
+      // Only an rvalue gives a value that may change.
+      // NOLINTNEXTLINE(performance-move-const-arg)
       ondemand::value&& element = std::move(result).value_unsafe();
       ++nodes_[at].children;
       if (!Add(element, {}, depth + 1)) return false;
