@@ -385,8 +385,8 @@ class LoggingTickerplant final : public wire::ServerHandler {
   absl::StatusOr<Value> AnswerTo(const Value& request) const {
     const Log& today = logs.back();
     const Value i = Value::Long(static_cast<int64_t>(today.rows.size()));
-    const Value path = Value::Symbol(PathOf(today));
-    const Value table = Value::Table({"size"}, {Value::Longs({})});
+    Value path = Value::Symbol(PathOf(today));
+    Value table = Value::Table({"size"}, {Value::Longs({})});
     if (request.is_atom_of(Type::kSymbol)) {
       if (request.symbol() == ".u.cuts") return Value::Vector<int64_t>(Type::kLong, cuts);
       for (size_t at = 0; at < tables.size(); ++at) {
