@@ -314,8 +314,8 @@ bool IsDivision(SqlTokens tokens, size_t i, const FailureOfQ& failure) {
   if (comment && (failure.signal != "from" || HasWord(tokens.first(i), "from"))) return false;
   const SqlToken& left = tokens[i - 1];
   const SqlToken& right = TokenAt(tokens, i + 1);
-  for (size_t at = i; at-- > 0 && !tokens[at + 1].after_blank;) {
-    if (tokens[at].IsSign("`")) return false;  // The name of a file: `:db/trade
+  for (size_t at = i; at > 0 && !tokens[at].after_blank; --at) {
+    if (tokens[at - 1].IsSign("`")) return false;  // The name of a file: `:db/trade
   }
   if (!right.IsAnyWord() && right.kind != Kind::kNumber && !right.IsSign("(")) return false;
   if (left.IsAnyWord()) return MayBeColumn(tokens, i - 1, failure) && failure.signal != left.text;
