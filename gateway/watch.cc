@@ -266,9 +266,7 @@ static void Conclude(const ShardReplicas& replicas, const ShardContents* before,
   SideContents &last = shard.last, &past = shard.past;
   Collect(last);
   Collect(past);
-  const bool complete = std::ranges::all_of(
-      past.processes, [](const ProcessContents& process) { return process.failure.empty(); });
-  if (before != nullptr && !complete) {
+  if (before != nullptr && replicas.past != nullptr) {
     for (const int32_t day : before->last.days) {
       if (!std::ranges::binary_search(last.days, day)) {
         last.days.insert(std::ranges::lower_bound(last.days, day), day);

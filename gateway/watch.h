@@ -4,11 +4,12 @@
 // columns, and which days.
 //
 // Days move from the last side to the past one at the end of a day: first an hdb has the day, then
-// the rdbs drop it. A pass of the watch therefore asks the rdbs first and the hdbs after their
-// answers, and a day that both have counts as a past one: no day is missed, and none is taken
-// twice. If an hdb does not answer in a pass, a day that the rdbs have dropped meanwhile stays a
-// day of the last side. Queries for it find no process that has it, and fail rather than omit its
-// rows.
+// the rdb that wrote it drops it. A pass of the watch therefore asks the rdbs first and the hdbs
+// after their answers, and a day that both have counts as a past one: no day is missed, and none is
+// taken twice. A day that the rdbs have dropped before an hdb is known to have it stays a day of
+// the last side: an hdb may not have answered, or the rdb that writes days is none of these.
+// Queries for it find no process that has it, and fail rather than omit its rows. Without hdbs, it
+// is no day any more.
 //
 // An rdb that still reads its log, or waits for its tickerplant, lacks tables and days, so its
 // answers do not count. Those of an rdb with another map of shards do not either: the gateway would

@@ -33,8 +33,8 @@ namespace {
 // Has a day and a table.
 class Process final : public wire::ServerHandler {
  public:
-  Process(int32_t day, std::string table, std::string shard)
-      : day_(day), table_(std::move(table)), shard_(std::move(shard)) {
+  Process(int32_t first_day, std::string table, std::string shard)
+      : day(first_day), table_(std::move(table)), shard_(std::move(shard)) {
     auto server = wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, {}, this);
     TS_CHECK(server.ok());
     server_ = *std::move(server);
@@ -62,7 +62,7 @@ class Process final : public wire::ServerHandler {
   }
   void Answer(wire::Connection& connection, const wire::ReplyTicket& ticket) {
     const int64_t states[] = {ready ? 1 : 0, 1}, keys[] = {1};
-    const std::vector<int32_t> days(ready ? 1 : 0, day_);
+    const std::vector<int32_t> days(ready ? 1 : 0, day);
     // Before an rdb has heard from its tickerplant, it has no tables.
     const Value tables = Value::Symbols(ready ? SymbolVector{table_} : SymbolVector{});
     std::vector<Value> columns;
@@ -83,6 +83,7 @@ class Process final : public wire::ServerHandler {
 
   // Answers a question in place of this; set before the first one.
   std::function<absl::StatusOr<Value>(std::span<const std::byte>)> answers;
+  std::atomic<int32_t> day;
   std::atomic<bool> closes{false};
   std::atomic<int> far_ms{0};         // How long a question and its answer are under way.
   std::atomic<bool> ready{true};      // It has read its log.
@@ -90,7 +91,6 @@ class Process final : public wire::ServerHandler {
   std::atomic<bool> new_map{false};   // It has another map of shards than before.
 
  private:
-  const int32_t day_;
   const std::string table_, shard_;
   wire::EventLoop loop_;
   wire::Timer way_{loop_};
@@ -318,6 +318,29 @@ TEST_F(WatchTest, AShardThatFallsSilentKeepsWhatItHad) {
   EXPECT_TRUE(contents->status.ok()) << contents->status;
   EXPECT_THAT(contents->shards[1].last.days, testing::ElementsAre(3));
   EXPECT_TRUE(contents->shards[0].last.processes[0].failure.empty());
+}
+
+// Goal: the rows of a day are not omitted between the moment when the rdbs drop it and the one when
+// the hdb has it. The rdb that writes it may be none of those that the gateway asks.
+TEST_F(WatchTest, ADayThatTheRdbsDroppedIsKnownUntilTheHdbHasIt) {
+  rdb_a_.day = 4;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  const std::shared_ptr<const Contents> first = FirstOfAll(watch);
+  ASSERT_THAT(first->shards[0].last.days, testing::ElementsAre(4));
+  rdb_a_.day = rdb_b_.day = 5;
+  for (const size_t shard : {0, 1}) {
+    while (watch.GetNewer()->shards[shard].last.days.back() != 5) {
+    }
+  }
+  const std::shared_ptr<const Contents> between = watch.GetNewer();
+  EXPECT_THAT(between->shards[0].last.days, testing::ElementsAre(4, 5));
+  EXPECT_THAT(between->days, testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(between->shards[1].last.days, testing::ElementsAre(5)) << "shard b has no hdb";
+  hdb_a_.day = 4;
+  while (watch.GetNewer()->shards[0].past.days.back() != 4) {
+  }
+  EXPECT_THAT(watch.Get()->shards[0].last.days, testing::ElementsAre(5));
 }
 
 TEST_F(WatchTest, AnRdbThatHasNotReadItsLogSaysNothingAboutItsShard) {
