@@ -179,7 +179,10 @@ class GatewayTest(stack.StackTest):
                 ending = threading.Thread(target=self.end_day, args=(running,))
                 ending.start()
                 stack.wait_until(lambda: running.count("trade", "rdb2") == 0, 60, "the end of the day")
+                # It asks both rdbs at the same time. When it knows both days from the one that keeps the ended
+                # one, it may know that one alone from the other, until it asks again.
                 stack.wait_until(lambda: gateway.call("count date") == 2, 60, "the next day")
+                stack.wait_until(lambda: gateway.call("count trade") == 0, 60, "the rdb that has only the next day")
                 self.assertEqual(300, running.count("trade"), "it keeps the day until the hdb has it")
                 for _ in range(20):
                     self.assertEqual(0, gateway.call("count trade"), "not that of the ended day now and then")
