@@ -100,8 +100,7 @@ class LobsterFeedTest(stack.StackTest):
         self.assertEqual("failed", stats["state"])
         self.assertIn("the file is cut off within line 103: it does not have 6 fields", stats["error"].decode())
         self.assertEqual((1, 1), (stats["messages"]["unknown_9"], stats["messages"]["bad_1"]))
-        self.assertIn(f"{path}: line 102: its price is not a number of 1/10000 dollar: 34200,1,1,1,1.5,1",
-                      running.log_text())
+        running.wait_for_log(f"{path}: line 102: its price is not a number of 1/10000 dollar: 34200,1,1,1,1.5,1")
         self.compare(running, "".join(lines), "GOOG")
 
     def test_the_command_alone_says_what_it_needs(self):
