@@ -2,6 +2,8 @@
 #
 # The one function that declares what is built, so that a folder's CMakeLists.txt is a list.
 #   library    tickstack_NAME, used as tickstack::NAME
+#              OPTIMISED: optimised with sanitizers, too, because tests or fuzzers run it for long. Libraries and programs
+#              that are optimised take twice as long to compile with sanitizers
 #   test       GoogleTest sources, which are a test of ctest; SRCS defaults to NAME.cc. The tests of a folder are
 #              one program, FOLDER_tests, since linking takes longer than compiling most of them. It joins the
 #              target `unit_tests`
@@ -92,9 +94,9 @@ add_custom_target(benchmarks)
 add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 
-# Precompiles headers, once for all libraries and programs, and once for all tests that are compiled
-# without optimisation: a source of a library then takes half the time to compile without
-# optimisation, a test two thirds. Not used with ccache, which would not cache such sources.
+# Precompiles headers, once for all libraries and programs (with sanitizers: once for those that are optimised, once
+# for the others), and once for all tests that are compiled without optimisation: a source of a library then takes half
+# the time to compile without optimisation, a test two thirds. Not used with ccache, which would not cache such sources.
 function(tickstack_precompile_headers name prelude)
   if(TICKSTACK_CCACHE)
     return()
@@ -108,13 +110,26 @@ function(tickstack_precompile_headers name prelude)
       target_precompile_headers(tickstack_test_prelude PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/prelude.h)
     else()
       # Without tickstack::base, which uses it.
-      add_library(tickstack_prelude OBJECT ${CMAKE_SOURCE_DIR}/base/prelude.cc)
-      target_link_libraries(tickstack_prelude PRIVATE tickstack_options absl::statusor absl::flat_hash_set
+      add_library(tickstack_${prelude} OBJECT ${CMAKE_SOURCE_DIR}/base/prelude.cc)
+      target_link_libraries(tickstack_${prelude} PRIVATE tickstack_options absl::statusor absl::flat_hash_set
                             absl::function_ref fmt::fmt)
-      target_precompile_headers(tickstack_prelude PRIVATE ${CMAKE_SOURCE_DIR}/base/prelude.h)
+      target_precompile_headers(tickstack_${prelude} PRIVATE ${CMAKE_SOURCE_DIR}/base/prelude.h)
+      if(prelude STREQUAL "plain_prelude")
+        target_compile_options(tickstack_${prelude} PRIVATE -O0)
+      endif()
     endif()
   endif()
   target_precompile_headers(${name} REUSE_FROM tickstack_${prelude})
+endfunction()
+
+# Optimises a library or program as the preset says; with sanitizers, only if `optimised`.
+function(tickstack_optimise name optimised)
+  if(TICKSTACK_SANITIZE AND NOT optimised)
+    target_compile_options(${name} PRIVATE -O0)
+    tickstack_precompile_headers(${name} plain_prelude)
+  else()
+    tickstack_precompile_headers(${name} prelude)
+  endif()
 endfunction()
 
 # Adds a test to its program, which the first test of a folder makes. Reads the arguments of tickstack_add.
@@ -179,7 +194,7 @@ function(tickstack_add kind name)
     target_link_libraries(tickstack_${name} PUBLIC tickstack_options ${ARG_DEPS})
     set_target_properties(tickstack_${name} PROPERTIES UNITY_BUILD ${TICKSTACK_UNITY} UNITY_BUILD_BATCH_SIZE 24)
     add_dependencies(libraries tickstack_${name})
-    tickstack_precompile_headers(tickstack_${name} prelude)
+    tickstack_optimise(tickstack_${name} "${ARG_OPTIMISED}")
     return()
   endif()
 
@@ -201,7 +216,7 @@ function(tickstack_add kind name)
       add_dependencies(fuzzers ${name}er)
     endif()
   elseif(kind STREQUAL "program")
-    tickstack_precompile_headers(${name} prelude)
+    tickstack_optimise(${name} "${ARG_OPTIMISED}")
   else()
     message(FATAL_ERROR "tickstack_add: unknown kind '${kind}' for ${name}")
   endif()
