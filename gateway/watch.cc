@@ -267,10 +267,11 @@ static void Conclude(const ShardReplicas& replicas, const ShardContents* before,
   Collect(last);
   Collect(past);
   if (before != nullptr && replicas.past != nullptr) {
+    const bool knows_newest = !last.days.empty();
     for (const int32_t day : before->last.days) {
-      if (!std::ranges::binary_search(last.days, day)) {
-        last.days.insert(std::ranges::lower_bound(last.days, day), day);
-      }
+      if (knows_newest && day > last.days.back()) break;
+      if (std::ranges::binary_search(last.days, day)) continue;
+      last.days.insert(std::ranges::lower_bound(last.days, day), day);
     }
   }
   std::erase_if(last.days, [&](int32_t day) { return std::ranges::binary_search(past.days, day); });

@@ -9,7 +9,8 @@
 // taken twice. A day that the rdbs have dropped before an hdb is known to have it stays a day of
 // the last side: an hdb may not have answered, or the rdb that writes days is none of these.
 // Queries for it find no process that has it, and fail rather than omit its rows. Without hdbs, it
-// is no day any more.
+// is no day any more, nor is one after the newest of the rdbs: their tickerplant began anew with an
+// earlier date.
 //
 // An rdb that still reads its log, or waits for its tickerplant, lacks tables and days, so its
 // answers do not count. Those of an rdb with another map of shards do not either: the gateway would

@@ -343,6 +343,17 @@ TEST_F(WatchTest, ADayThatTheRdbsDroppedIsKnownUntilTheHdbHasIt) {
   EXPECT_THAT(watch.Get()->shards[0].last.days, testing::ElementsAre(5));
 }
 
+TEST_F(WatchTest, ADayThatWasBegunByMistakeIsForgotten) {
+  rdb_a_.day = 9;
+  const std::vector<ShardReplicas> shards = Shards();
+  Watch watch(shards);
+  ASSERT_THAT(FirstOfAll(watch)->shards[0].last.days, testing::ElementsAre(9));
+  rdb_a_.day = 4;  // Its tickerplant was started with the wrong date.
+  while (watch.GetNewer()->shards[0].last.days.front() != 4) {
+  }
+  EXPECT_THAT(watch.Get()->shards[0].last.days, testing::ElementsAre(4));
+}
+
 TEST_F(WatchTest, AnRdbThatHasNotReadItsLogSaysNothingAboutItsShard) {
   rdb_b_.ready = false;
   const std::vector<ShardReplicas> shards = Shards();
