@@ -72,7 +72,8 @@ class FeedNamesTest(stack.StackTest):
         self.assertEqual(0, log.read_bytes().count(INTRUDER.encode()), "rows of somebody else under the feed's name")
 
     def test_a_client_that_uses_a_feeds_name_is_refused_and_costs_it_no_row(self):
-        feed = self.start_feed()  # Keeps its name when it is done.
+        # Keeps its name when it is done. Publishes for 15 s: on a busy machine, the test may be that late.
+        feed = self.start_feed(rate=20_000)
         self.wait_for_state(feed, "publishing")
         row = [Typed("p", [1]), [INTRUDER], [1.5], Typed("i", [100]), [True], b"@", b"N"]
         stop = threading.Event()
@@ -121,7 +122,6 @@ class FeedNamesTest(stack.StackTest):
         third = self.start_feed("--take-over", "--exit-when-done")
         self.assertEqual(1, self.wait_for_end(first), self.log_of(first))
         self.assertIn(f"taken: feed {NAME} was taken over by 127.0.0.1:", self.log_of(first))
-        self.assertIsNone(second.poll())
         # The third feed sends the rest; then the name is free, and nothing is left for the second one.
         self.assertEqual(0, self.wait_for_end(third), self.log_of(third))
         self.assertEqual(0, self.wait_for_end(second), self.log_of(second))
@@ -129,7 +129,7 @@ class FeedNamesTest(stack.StackTest):
         self.check_the_log()
 
     def test_a_feed_that_was_killed_is_started_again_without_a_take_over(self):
-        first = self.start_feed("--exit-when-done")
+        first = self.start_feed("--exit-when-done", rate=20_000)
         self.wait_for_state(first, "publishing")
         stack.wait_until(lambda: self.logged(NAME) > 20_000, 60, "some rows")
         os.kill(first.pid, signal.SIGKILL)

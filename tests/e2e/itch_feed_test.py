@@ -57,7 +57,7 @@ add = { desk = "equities" }
         self.assertEqual([row["lot"] for row in expected], list(found["round_lot"]))
         self.assertEqual([row["flags"] for row in expected], list(found["flags"]))
         self.assertEqual([{"XNAS"}, {"equities"}], [set(found["exchange"]), set(found["desk"])])
-        self.assertGreater(running.count("status"), 0)
+        stack.wait_until(lambda: running.count("status"), 60, "the states")
 
     def test_messages_of_a_real_day_in_a_compressed_file(self):
         folder = self.fixture("itch/moldudp64/Nasdaq.Equities.TotalView.Itch.v5.0.20230822")

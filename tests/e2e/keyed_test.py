@@ -106,6 +106,7 @@ class KeyedTest(stack.StackTest):
             self.assertIn(old, program)
             program = program.replace(old, new)
         exec(program, {})  # What a reader would paste.  # pylint: disable=exec-used
+        stack.wait_until(lambda: running.count("bars") == 2, 60, "the bars")
         stack.wait_until(lambda: running.ask("rdb", "exec max volume from bars") == 99_900, 60, "the last upsert")
         self.assertEqual(Table(sym=["IBM", "AIG"], minute=[0, 0], high=[1179.0, 50.0], low=[1179.0, 40.01],
                                volume=[99_900, 9_990]), running.ask("rdb", "select from bars"))

@@ -327,6 +327,7 @@ class WebsocketLiveTest(stack.StackTest):
         running = self.start("kraken", server.address())
         self.counted(running, "connections", 2)
         stack.wait_until(lambda: sent.records[-1].text == texts[-1] and server.connects == 2, what="the last message")
+        stack.wait_until(lambda: running.count("gap"), what="a gap")
         gaps = stack.wait_until(lambda: (found := running.ask("rdb", "select from gap")) and len(found["sym"]) == 2 and found,
                                 what="the gaps")
         self.assertEqual(websocket_messages.parse(texts[MISSING])[-1], gaps["sym"][0])
@@ -411,17 +412,17 @@ class WebsocketLiveTest(stack.StackTest):
             if server.connects == 1:
                 peer.receive()
                 sent.add("connect")
-                silent.wait(60)  # Answers no ping either.
+                silent.wait(120)  # Answers no ping either.
                 return
             self.replay(texts, sent)(peer)
         silent = threading.Event()
         server = self.serve(script)
-        running = self.start("kraken", server.address(), "silence_s = 3\n")
+        running = self.start("kraken", server.address(), "silence_s = 6\n")
         self.wait_for_all(sent, len(texts) + 2)
-        running.wait_for_log("nothing was received for 3000 ms")
+        running.wait_for_log("nothing was received for 6000 ms")
         self.assertEqual(1, len(self.compare(running, sent)["gap"]))
         # One that answers pings is not silent.
-        time.sleep(6)
+        time.sleep(13)
         self.assertEqual(2, server.connects)
         silent.set()
 
@@ -474,6 +475,8 @@ class WebsocketLiveTest(stack.StackTest):
         running = self.start("kraken", self.serve(script).address())
         first = [number for number, text in enumerate(texts) if text.startswith("[") and '"as"' in text][0]
         sym = websocket_messages.parse(texts[first])[-1]
+
+        stack.wait_until(lambda: running.count("level"), what="levels")
 
         def rows_of_connection(number):
             return running.ask("rdb", f'exec sum {number}=sums(cond=`clear)&sym=`$"{sym}" from level')
