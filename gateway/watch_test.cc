@@ -329,7 +329,7 @@ TEST_F(WatchTest, ADayThatTheRdbsDroppedIsKnownUntilTheHdbHasIt) {
   const std::shared_ptr<const Contents> first = FirstOfAll(watch);
   ASSERT_THAT(first->shards[0].last.days, testing::ElementsAre(4));
   rdb_a_.day = rdb_b_.day = 5;
-  for (const size_t shard : {0, 1}) {
+  for (const size_t shard : {size_t{0}, size_t{1}}) {
     while (watch.GetNewer()->shards[shard].last.days.back() != 5) {
     }
   }
