@@ -119,9 +119,10 @@ class FeedNamesTest(stack.StackTest):
         self.assertIn(b"--take-over", said["error"])
         self.assertEqual(1, len(self.asker.call(".u.feeds[]")["name"]))
 
-        third = self.start_feed("--take-over", "--exit-when-done")
+        third = self.start_feed("--take-over", "--exit-when-done", rate=20_000)
         self.assertEqual(1, self.wait_for_end(first), self.log_of(first))
         self.assertIn(f"taken: feed {NAME} was taken over by 127.0.0.1:", self.log_of(first))
+        self.assertIsNone(second.poll())
         # The third feed sends the rest; then the name is free, and nothing is left for the second one.
         self.assertEqual(0, self.wait_for_end(third), self.log_of(third))
         self.assertEqual(0, self.wait_for_end(second), self.log_of(second))

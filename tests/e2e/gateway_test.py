@@ -179,8 +179,8 @@ class GatewayTest(stack.StackTest):
                 ending = threading.Thread(target=self.end_day, args=(running,))
                 ending.start()
                 stack.wait_until(lambda: running.count("trade", "rdb2") == 0, 60, "the end of the day")
-                # It asks both rdbs at the same time. When it knows both days from the one that keeps the ended
-                # one, it may know that one alone from the other, until it asks again.
+                # The gateway asks both rdbs at the same time. When it has heard of both days from the rdb that keeps
+                # the ended one, the other rdb may have answered before it began the next day.
                 stack.wait_until(lambda: gateway.call("count date") == 2, 60, "the next day")
                 stack.wait_until(lambda: gateway.call("count trade") == 0, 60, "the rdb that has only the next day")
                 self.assertEqual(300, running.count("trade"), "it keeps the day until the hdb has it")

@@ -156,8 +156,7 @@ class SoupFeedTest(stack.StackTest):
         self.compare(running)
         self.assertGreater(server.logins[1].at - server.logins[0].at, 12)
         running.wait_for_log('error="the server is silent"')
-        # One a second, unless the feed was kept from its processor.
-        self.assertGreater(server.logins[0].packets["R"], 3)
+        self.assertGreater(server.logins[0].packets["R"], 10)
 
     def test_rejected_logins(self):
         server = self.serve(200, seed=8)
